@@ -42,7 +42,7 @@ export const follow = Effect.fnUntraced(function* (
   const waiters = new Set<() => void>()
   let lost: Broken | undefined
   const call = yield* Effect.acquireRelease(
-    Effect.sync(() => link.read(SequencerService.streamEvents, from)),
+    Effect.sync(() => link.read(SequencerService.streamEvents, { ...from, fork: "", checksum: undefined })),
     (call) => Effect.sync(() => abandon(call))
   )
   const wake = () => {

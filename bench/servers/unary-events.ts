@@ -63,7 +63,12 @@ const forward = ({ events }: StreamEventsResponse): void => {
 }
 backend().getHead({}, (error, head) => {
   if (error !== null) throw error
-  const stream = backend().streamEvents({ epoch: head.epoch, from_seq: head.head_seq + 1 })
+  const stream = backend().streamEvents({
+    epoch: head.epoch,
+    from_seq: head.head_seq + 1,
+    fork: "",
+    checksum: undefined
+  })
   stream.on("data", forward)
   stream.on("error", () => process.exit(1))
   server.listen(0, "127.0.0.1", () => serve((server.address() as AddressInfo).port))

@@ -99,7 +99,7 @@ const ahead: Case = {
   run: Effect.gen(function* () {
     const { ask, epoch } = yield* World
     const { head_seq } = yield* ask.sequencer(SequencerService.getHead, {})
-    const refusal = yield* refusalOf({ epoch, from_seq: head_seq + 1_000_000 })
+    const refusal = yield* refusalOf({ epoch, from_seq: head_seq + 1_000_000, fork: "", checksum: undefined })
     yield* expectEqual("the answer", refusal, statusName(status.OUT_OF_RANGE))
   })
 }
@@ -111,7 +111,7 @@ const otherEpoch: Case = {
   claim: "another epoch is refused with FAILED_PRECONDITION",
   run: Effect.gen(function* () {
     const { epoch } = yield* World
-    const refusal = yield* refusalOf({ epoch: `not-${epoch}`, from_seq: 1 })
+    const refusal = yield* refusalOf({ epoch: `not-${epoch}`, from_seq: 1, fork: "", checksum: undefined })
     yield* expectEqual("the answer", refusal, statusName(status.FAILED_PRECONDITION))
   })
 }

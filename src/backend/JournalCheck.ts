@@ -14,12 +14,16 @@ import type { Settings } from "./Settings.ts"
 /** The result of a full replay of a journal. */
 export interface Verified {
   readonly epoch: string
+  /** Id of the current fork; the epoch while the journal was never restored. */
+  readonly fork: string
   readonly rules: string
   readonly entries: number
   readonly at_ms: number
   readonly checkpoints: number
   readonly snapshots: ReadonlyArray<number>
   readonly head_seq: number
+  /** Checksum over all entries. */
+  readonly checksum: number
   readonly state_hash: string
 }
 
@@ -70,7 +74,7 @@ const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.Sn
   const newest = new NewestEvents(Snapshots.SNAPSHOT_EVENTS)
   const replayed = replay(machine, journal, {
     results: true,
-    onEvents: (events) => newest.add(events),
+    onEvents: (events, checksum) => newest.add(events, checksum),
     onEntry: (position, state) => {
       progress(position, total)
       const head = snapshots.get(position)
@@ -81,12 +85,14 @@ const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.Sn
   })
   const verified: Verified = {
     epoch: journal.origin.epoch,
+    fork: journal.fork,
     rules: machine.rules,
     entries: replayed.entries,
     at_ms: replayed.at_ms,
     checkpoints: journal.checkpoints().length,
     snapshots: [...snapshots.keys()].sort((a, b) => a - b),
     head_seq: machine.headSeq(replayed.state),
+    checksum: journal.checksum,
     state_hash: machine.hash(replayed.state)
   }
   return { ...replayed, newest, verified }
@@ -117,7 +123,7 @@ export const rebuild = (settings: Settings, progress = noProgress): Effect.Effec
     (journal) => {
       const directory = Snapshots.directoryOf(journal.path)
       const replayed = replayAll(journal, new Map(), progress)
-      const log = new EventLog(journal.origin.epoch)
+      const log = new EventLog(journal.origin.epoch, undefined, journal.fork)
       replayed.newest.into(log, undefined)
       const { position } = snapshot(machine, journal, endOf(journal, log), replayed).head
       for (const other of Snapshots.list(directory)) if (other !== position) Snapshots.remove(directory, other)

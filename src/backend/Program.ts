@@ -4,6 +4,7 @@ import * as Backend from "./Backend.ts"
 import * as Backup from "./journal/Backup.ts"
 import * as JournalCheck from "./JournalCheck.ts"
 import * as MetricsServer from "./server/MetricsServer.ts"
+import * as Restore from "./Restore.ts"
 import { metricsPort, sharedSettings, type Settings } from "./Settings.ts"
 
 export type Progress = JournalCheck.Progress
@@ -36,6 +37,9 @@ export const rebuild = JournalCheck.rebuild
 
 /** Copies the data directory, in use or not, including the gateway's databases, to a new directory. */
 export const backup = (values: Settings, target: string) => Backup.backup(values.dataDir, target)
+
+/** Replaces the data directory by a backup, and begins a new fork of the history. */
+export const restore = (values: Settings, source: string) => Restore.restore(values.dataDir, source)
 
 /** Validates the files that the settings refer to, as a start does. */
 export const check = Backend.check

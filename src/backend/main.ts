@@ -4,6 +4,8 @@
  * - `verify`: replays the journal read-only, while a backend runs or not, and verifies it
  * - `replay`: replays the journal of a stopped backend and replaces its snapshots with a new one
  * - `backup <directory>`: copies a DATA_DIR in use, including the gateway's databases, to a new directory
+ * - `restore <directory>`: replaces the DATA_DIR of stopped programs by a backup, begins a new fork of the history, and
+ *   prints what was lost
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Console, Effect, Exit } from "effect"
@@ -20,9 +22,11 @@ const run = Effect.gen(function* () {
   if (verb === "replay" && target === undefined) return yield* print(yield* Program.rebuild(values))
   if (verb === "backup" && target !== undefined && more.length === 0)
     return yield* print(yield* Program.backup(values, target))
+  if (verb === "restore" && target !== undefined && more.length === 0)
+    return yield* print(yield* Program.restore(values, target))
   if (verb !== undefined)
     return yield* new SettingError({
-      message: "usage: npm run backend [-- verify | -- replay | -- backup <directory>]"
+      message: "usage: npm run backend [-- verify | -- replay | -- backup <directory> | -- restore <directory>]"
     })
   yield* Program.withLogging(values)(Program.serve(values))
 })

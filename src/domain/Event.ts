@@ -9,11 +9,22 @@ import type { Order } from "./Order.ts"
 import type { PositionState } from "./Position.ts"
 import type { SubAccountState } from "./User.ts"
 
-/** A position in the stream: `seq` is gapless from 1 within an `epoch`. */
+/**
+ * A position in the stream: `seq` is gapless from 1 within an `epoch`. Fork and checksum identify the history up to it; absent
+ * where the backend has none. Source: docs/contract/boundary.md#one-event-stream.
+ */
 export interface StreamPosition {
   readonly epoch: string
   readonly seq: number
+  readonly fork?: string | undefined
+  readonly checksum?: number | undefined
 }
+
+/** Whether two positions may be on one history: they do not differ in what both name. */
+export const mayAgree = (a: StreamPosition, b: StreamPosition): boolean =>
+  a.epoch === b.epoch &&
+  (a.fork === undefined || b.fork === undefined || a.fork === b.fork) &&
+  (a.seq !== b.seq || a.checksum === undefined || b.checksum === undefined || a.checksum === b.checksum)
 
 export type EventBody =
   | { readonly type: "order"; readonly order: Order }

@@ -25,14 +25,16 @@ export interface ModelPosition extends StreamPosition {
   readonly began: number
   /** Engine time of the last event, Unix ms; 0 before the first. */
   readonly ts_ms: number
+  /** Identity of the numbering where another history began it; absent: epoch and beginning are its identity. */
+  readonly stream?: string | undefined
 }
 
 /**
  * Identity of the stream numbers that clients see; equal on every gateway.
  * Source: docs/contract/websocket.md#private-topics.
  */
-export const streamIdOf = (position: Pick<ModelPosition, "epoch" | "began">): string =>
-  `${position.epoch}-${position.began}`
+export const streamIdOf = (position: Pick<ModelPosition, "epoch" | "began" | "stream">): string =>
+  position.stream ?? `${position.epoch}-${position.began}`
 
 /** Last numbers of a user's stream: over all topics, and per topic; 0 before the first. */
 export interface StreamHead {
@@ -161,8 +163,15 @@ export class Projecting {
     }
   }
 
-  /** Projects the next events. They follow the position without a gap; there is at least one. */
-  next(epoch: string, events: ReadonlyArray<Event>): Projection {
+  /**
+   * Projects the next events. They follow the position without a gap; there is at least one. `history`: fork and checksum
+   * after the last one.
+   */
+  next(
+    epoch: string,
+    events: ReadonlyArray<Event>,
+    history: Pick<StreamPosition, "fork" | "checksum"> = {}
+  ): Projection {
     const orders = new Map<string, OrderRow>()
     const executions: Array<ExecutionRow> = []
     const trades: Array<{ readonly seq: number; readonly trade: PublicTrade }> = []
@@ -285,7 +294,16 @@ export class Projecting {
 
     const last = events.at(-1)!
     const after = this.position
-    this.position = { epoch, seq: last.seq, began: after?.began ?? 0, ts_ms: last.ts_ms }
+    const { fork, checksum } = history
+    this.position = {
+      epoch,
+      seq: last.seq,
+      began: after?.began ?? 0,
+      ts_ms: last.ts_ms,
+      ...(fork !== undefined && { fork }),
+      ...(checksum !== undefined && { checksum }),
+      ...(after?.stream !== undefined && { stream: after.stream })
+    }
     return {
       after,
       position: this.position,

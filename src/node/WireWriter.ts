@@ -97,6 +97,12 @@ export class WireWriter extends BinaryWriter {
     return this
   }
 
+  override fixed32(value: number): this {
+    this.room(4)
+    for (let shift = 0; shift < 32; shift += 8) this.kept[this.at++] = value >>> shift
+    return this
+  }
+
   override bytes(value: Uint8Array): this {
     return this.uint32(value.byteLength).raw(value)
   }
@@ -137,7 +143,6 @@ export class WireWriter extends BinaryWriter {
 
   override float = unsupported
   override double = unsupported
-  override fixed32 = unsupported
   override sfixed32 = unsupported
   override sint32 = unsupported
   override sfixed64 = unsupported

@@ -45,7 +45,15 @@ export class HistoryUnavailable extends Schema.TaggedError<HistoryUnavailable>()
  */
 export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("ProjectionRefused", {
   position: Schema.UndefinedOr(
-    Schema.Struct({ epoch: Schema.String, seq: Schema.Int, began: Schema.Int, ts_ms: Schema.Int })
+    Schema.Struct({
+      epoch: Schema.String,
+      seq: Schema.Int,
+      began: Schema.Int,
+      ts_ms: Schema.Int,
+      fork: Schema.optional(Schema.String),
+      checksum: Schema.optional(Schema.Int),
+      stream: Schema.optional(Schema.String)
+    })
   )
 }) {}
 
@@ -160,6 +168,11 @@ export class History extends Context.Service<
       after: StreamPosition | undefined,
       position: ModelPosition,
       open: OpenState
+    ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
+    /** Deletes all rows and begins at `position`, in one transaction. Refused if the model is no longer at `after`. */
+    readonly clear: (
+      after: StreamPosition,
+      position: ModelPosition
     ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
 
     readonly orders: (query: OrderQuery) => Read<Rows<Order>>

@@ -188,6 +188,15 @@ export class Sequencer extends Context.Service<
       ReadError
     >
     readonly subAccounts: (user_id: string | undefined) => Effect.Effect<ReadonlyArray<SubAccountState>, ReadError>
-    readonly head: Effect.Effect<{ readonly epoch: string; readonly head_seq: number }, ReadError>
+    readonly head: Effect.Effect<
+      {
+        readonly epoch: string
+        readonly head_seq: number
+        /** The history, and its checksum at the head; absent where the backend has none. */
+        readonly fork?: string | undefined
+        readonly checksum?: number | undefined
+      },
+      ReadError
+    >
   }
 >()("gateway/services/Sequencer") {}

@@ -22,7 +22,7 @@ const clientOf = ({ port }: BackendProcess) => new SequencerClient(`127.0.0.1:${
 /** Status code of a subscription from a seq; 0 where it receives a frame. */
 const subscribe = (client: SequencerClient, from_seq: number): Promise<number> =>
   new Promise((resolve) => {
-    const call = client.streamEvents({ epoch: "", from_seq })
+    const call = client.streamEvents({ epoch: "", from_seq, fork: "", checksum: undefined })
     call.on("error", (error: { readonly code: number }) => resolve(error.code))
     call.on("data", () => {
       resolve(0)

@@ -94,12 +94,12 @@ const lies: Readonly<Record<string, Deviation>> = {
   },
   "cuts a step in two": {
     lie: {
-      frame: ({ epoch, events, heartbeat }) =>
+      frame: ({ events, ...frame }) =>
         events.length < 2
-          ? [{ epoch, events, heartbeat }]
+          ? [{ ...frame, events }]
           : [
-              { epoch, events: events.slice(0, 1), heartbeat: undefined },
-              { epoch, events: events.slice(1), heartbeat }
+              { ...frame, events: events.slice(0, 1), heartbeat: undefined },
+              { ...frame, events: events.slice(1) }
             ]
     },
     cases: ["whole-steps", "fill"],

@@ -97,12 +97,16 @@ export const follow = (
   from_seq: number,
   count: number,
   epoch = "",
-  metadata = new Metadata()
+  metadata = new Metadata(),
+  position: { readonly fork: string; readonly checksum: number | undefined } = { fork: "", checksum: undefined }
 ): Promise<Followed> =>
   new Promise((resolve) => {
     const frames: Array<StreamEventsResponse> = []
     let seen = 0
-    const call: ClientReadableStream<StreamEventsResponse> = client.streamEvents({ epoch, from_seq }, metadata)
+    const call: ClientReadableStream<StreamEventsResponse> = client.streamEvents(
+      { epoch, from_seq, ...position },
+      metadata
+    )
     call.on("error", (error: ServiceError) => resolve({ frames, error }))
     call.on("data", (frame: StreamEventsResponse) => {
       frames.push(frame)

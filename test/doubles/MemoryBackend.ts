@@ -61,7 +61,7 @@ export const layer: Layer.Layer<Sequencer | Feed> = Layer.unwrap(
       Layer.succeed(Feed, {
         follow: (position) => {
           if (position !== undefined && (position.epoch !== epoch || position.seq > events.length)) {
-            return Stream.fail(new FeedGone())
+            return Stream.fail(new FeedGone({ reason: "Expired" }))
           }
           let seq = position?.seq ?? 0
           let greeted = false

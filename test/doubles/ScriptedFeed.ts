@@ -25,7 +25,7 @@ export class ScriptedFeed {
           const missed = this.log.filter(({ seq }) => seq > (position?.seq ?? 0))
           if (this.gone) {
             this.gone = false
-            yield* Queue.fail(queue, new FeedGone())
+            yield* Queue.fail(queue, new FeedGone({ reason: "Expired" }))
           } else if (missed.length > 0 && !this.silent) this.push(missed)
           return Stream.fromQueue(queue)
         })
@@ -56,7 +56,7 @@ export class ScriptedFeed {
   die(defect: unknown): void {
     Queue.failCauseUnsafe(this.queue!, Cause.die(defect))
   }
-  forget(): void {
-    Queue.failCauseUnsafe(this.queue!, Cause.fail(new FeedGone()))
+  forget(reason: FeedGone["reason"] = "Expired"): void {
+    Queue.failCauseUnsafe(this.queue!, Cause.fail(new FeedGone({ reason })))
   }
 }

@@ -12,6 +12,7 @@ const { bigInt, boolean, constant, integer, maxSafeInteger, oneof, string, tuple
 
 const field = oneof(
   tuple(constant("uint32" as const), integer({ min: 0, max: 0xffff_ffff })),
+  tuple(constant("fixed32" as const), integer({ min: 0, max: 0xffff_ffff })),
   tuple(constant("int32" as const), integer()),
   tuple(constant("int64" as const), oneof(maxSafeInteger(), bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))),
   tuple(constant("uint64" as const), oneof(fc.maxSafeNat(), bigInt({ min: 0n, max: 2n ** 64n - 1n }))),

@@ -109,10 +109,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a writer that is behind moves the position back",
     module: "/sql/SqlHistory.ts",
-    right:
-      "const advance = statement(\n    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq = ?",
-    wrong:
-      "const advance = statement(\n    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq >= ?",
+    right: "SET ${assigned} WHERE one = 1 AND epoch = ? AND seq = ?",
+    wrong: "SET ${assigned} WHERE one = 1 AND epoch = ? AND seq >= ?",
     tests: ["test/layers/sql/SqlHistory.test.ts"]
   },
   {
@@ -406,8 +404,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "the first position of a history begins at 1",
     module: "/domain/Projection.ts",
-    right: "began: after?.began ?? 0, ts_ms: last.ts_ms",
-    wrong: "began: after?.began ?? 1, ts_ms: last.ts_ms",
+    right: "began: after?.began ?? 0,\n      ts_ms: last.ts_ms",
+    wrong: "began: after?.began ?? 1,\n      ts_ms: last.ts_ms",
     tests: ["test/domain/Projection.test.ts"]
   },
   {

@@ -79,6 +79,8 @@ export class Disk {
       get position() {
         return position()
       },
+      fork: origin.epoch,
+      checksum: 0,
       begin: () => {
         die()
         transaction = nothing()

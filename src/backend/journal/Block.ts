@@ -39,7 +39,8 @@ export class Block {
     return this.count > 0 && this.size + more > BLOCK_BYTES
   }
 
-  add(at_ms: number, hash: number, command: Uint8Array | null, result: Uint8Array | null): void {
+  /** Adds an entry; returns its bytes, valid until the next change. */
+  add(at_ms: number, hash: number, command: Uint8Array | null, result: Uint8Array | null): Uint8Array {
     const body = this.size + HEAD_BYTES
     const middle = body + (command?.length ?? 0)
     const end = middle + (result?.length ?? 0)
@@ -53,6 +54,7 @@ export class Block {
     if (result !== null) buffer.set(result, middle)
     this.size = end
     this.count++
+    return this.buffer.subarray(size, end)
   }
 
   clear(): void {

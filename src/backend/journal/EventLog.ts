@@ -24,15 +24,19 @@ export const FRAME_BYTES = 64 * 1024
 export interface Block {
   readonly first: number
   readonly last: number
+  /** Checksum of the journal after its last event; undefined where only its bytes have it. */
+  readonly checksum: number | undefined
   readonly bytes: Buffer
 }
 
 /** Events that are encoded without a stop. */
 const EVENTS_PER_SLICE = 64
 
-/** Tags of StreamEventsResponse.epoch and StreamEventsResponse.events. */
+/** Tags of StreamEventsResponse.epoch, .events, .fork and .checksums. */
 const EPOCH_TAG = 10
 const EVENTS_TAG = 18
+const FORK_TAG = 34
+const CHECKSUMS_TAG = 42
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
@@ -50,6 +54,8 @@ export type Cursor = number
 
 export class EventLog {
   readonly epoch: string
+  /** Id of the current fork. */
+  readonly fork: string
   private readonly limits: EventLogLimits
   private blocks: Array<Block> = []
   /** Index in `blocks` of the oldest block kept. */
@@ -58,11 +64,14 @@ export class EventLog {
   private base: Cursor = 0
   private bytes = 0
   private head_seq = 0
+  /** Checksum at the head; undefined where it is not known. */
+  private headChecksum: number | undefined
   private readonly writer = new WireWriter()
   private joined: { readonly from: Cursor; readonly to: Cursor; readonly bytes: Buffer } | undefined
 
-  constructor(epoch: string, limits: EventLogLimits = defaultLimits) {
+  constructor(epoch: string, limits: EventLogLimits = defaultLimits, fork = epoch) {
     this.epoch = epoch
+    this.fork = fork
     this.limits = limits
   }
 
@@ -86,10 +95,20 @@ export class EventLog {
     return cursor < this.base
   }
 
-  /** Sets the head of an empty log; earlier events cannot be requested. */
-  skipTo(head_seq: number): void {
+  /** Sets the head of an empty log; earlier events are not in memory. */
+  skipTo(head_seq: number, checksum?: number): void {
     if (this.end !== 0) throw new Error("the event log is not empty")
     this.head_seq = head_seq
+    this.headChecksum = checksum
+  }
+
+  /** The checksum of the journal after the input of the event `seq`; undefined where memory does not reach. */
+  checksumAt(seq: number): number | undefined {
+    if (seq === this.head_seq) return this.headChecksum
+    const index = this.indexOf(seq)
+    if (index === undefined) return undefined
+    const { first, bytes } = this.blocks[index]!
+    return StreamEventsResponse.decode(bytes).checksums[seq - first]
   }
 
   /** The newest blocks with at least `events` events, where the log has as many. */
@@ -118,18 +137,21 @@ export class EventLog {
     const bytes = Buffer.from(whole)
     let at = 0
     for (const [first, last, size] of blocks) {
-      this.push({ first, last, bytes: asBuffer(bytes.subarray(at, at + size)) })
+      this.push({ first, last, checksum: undefined, bytes: asBuffer(bytes.subarray(at, at + size)) })
       at += size
     }
+    const last = this.blocks.at(-1)
+    this.headChecksum = last === undefined ? undefined : StreamEventsResponse.decode(last.bytes).checksums.at(-1)
     this.head_seq = head_seq
     this.trim()
   }
 
-  /** Encodes events, whole steps in order. */
-  *encode(events: ReadonlyArray<Event>): Slices<ReadonlyArray<Block>> {
+  /** Encodes events, whole steps in order, with the checksum of the journal after the input of each. */
+  *encode(events: ReadonlyArray<Event>, checksums: ReadonlyArray<number>): Slices<ReadonlyArray<Block>> {
     const { writer } = this
     const blocks: Array<Block> = []
     let first = 0
+    let begin = 0
     for (let i = 0; i < events.length; i++) {
       if (i % EVENTS_PER_SLICE === EVENTS_PER_SLICE - 1) yield
       const event = events[i]!
@@ -137,11 +159,16 @@ export class EventLog {
       if (writer.length === 0) {
         writer.uint32(EPOCH_TAG).string(this.epoch)
         first = event.seq
+        begin = i
       }
       Event.encode(event, writer.uint32(EVENTS_TAG).fork()).join()
       const next = events[i + 1]
-      if (next === undefined || (writer.length >= FRAME_BYTES && next.step !== event.step))
-        blocks.push({ first, last: event.seq, bytes: asBuffer(writer.finish()) })
+      if (next === undefined || (writer.length >= FRAME_BYTES && next.step !== event.step)) {
+        writer.uint32(FORK_TAG).string(this.fork)
+        writer.uint32(CHECKSUMS_TAG).uint32(4 * (i + 1 - begin))
+        for (let at = begin; at <= i; at++) writer.fixed32(checksums[at]!)
+        blocks.push({ first, last: event.seq, checksum: checksums[i], bytes: asBuffer(writer.finish()) })
+      }
     }
     return blocks
   }
@@ -152,13 +179,14 @@ export class EventLog {
       if (block.first !== this.head_seq + 1)
         throw new Error(`event ${block.first} does not follow the head ${this.head_seq}`)
       this.head_seq = block.last
+      this.headChecksum = block.checksum
       this.push(block)
     }
     this.trim()
   }
 
-  append(events: ReadonlyArray<Event>): void {
-    this.add(drain(this.encode(events)))
+  append(events: ReadonlyArray<Event>, checksums: ReadonlyArray<number>): void {
+    this.add(drain(this.encode(events, checksums)))
   }
 
   /**
@@ -167,20 +195,28 @@ export class EventLog {
    */
   seek(from_seq: number): { readonly frame: Buffer | undefined; readonly cursor: Cursor } | undefined {
     if (from_seq === this.head_seq + 1) return { frame: undefined, cursor: this.end }
-    if (from_seq < this.oldest || from_seq > this.head_seq) return undefined
+    const index = this.indexOf(from_seq)
+    if (index === undefined) return undefined
+    const block = this.blocks[index]!
+    const cursor = this.base + index - this.start
+    if (block.first === from_seq) return { frame: undefined, cursor }
+    const whole = StreamEventsResponse.decode(block.bytes)
+    const skipped = from_seq - block.first
+    const rest = { ...whole, events: whole.events.slice(skipped), checksums: whole.checksums.slice(skipped) }
+    return { frame: asBuffer(StreamEventsResponse.encode(rest).finish()), cursor: cursor + 1 }
+  }
+
+  /** Index of the block with an event; undefined where it is not in the log. */
+  private indexOf(seq: number): number | undefined {
+    if (seq < this.oldest || seq > this.head_seq) return undefined
     let low = this.start
     let high = this.blocks.length - 1
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.blocks[middle]!.last < from_seq) low = middle + 1
+      if (this.blocks[middle]!.last < seq) low = middle + 1
       else high = middle
     }
-    const block = this.blocks[low]!
-    const cursor = this.base + low - this.start
-    if (block.first === from_seq) return { frame: undefined, cursor }
-    const whole = StreamEventsResponse.decode(block.bytes)
-    const events = whole.events.filter((event) => event.seq >= from_seq)
-    return { frame: asBuffer(StreamEventsResponse.encode({ ...whole, events }).finish()), cursor: cursor + 1 }
+    return low
   }
 
   /** The next frame at the cursor, and the cursor after it. The block at the cursor must still be in the log. */

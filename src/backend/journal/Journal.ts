@@ -3,11 +3,12 @@
  *
  * One SQLite file in WAL mode with full sync. A turn of the event loop is one transaction: `begin`, any number of
  * `append`, `commit`. Committed entries survive a power loss; other entries have no effect. An exclusive lock on a file
- * beside it excludes a second writer while this process lives.
+ * beside it excludes a second writer while this process lives. A third file names the last commit ({@link HeadWitness}).
  *
  * Tables:
  * - `meta`: the origin of the journal.
  * - `eras`: the rules of the entries after a position.
+ * - `forks`: the histories that restores began ({@link Fork}).
  * - `blocks`: the entries of a turn in rows of about 64 KiB ({@link Block}). A checksum over all entries so far locates
  *   altered or lost entries.
  * - `command_ids`: the positions of the ids of the last 24 h ({@link CommandIds}).
@@ -34,8 +35,19 @@ import {
   put
 } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
+import * as HeadWitness from "./HeadWitness.ts"
 import { JournalError, openError, RECOVERY_HINT } from "./JournalError.ts"
-import { LAYOUT, type Origin, originChecksum, readOrigin, type Row, TABLES } from "./JournalSchema.ts"
+import {
+  type Fork,
+  LAYOUT,
+  type Origin,
+  originChecksum,
+  readForks,
+  readOrigin,
+  type Row,
+  TABLES,
+  writeFork
+} from "./JournalSchema.ts"
 import { RecentLinks } from "./RecentLinks.ts"
 
 /** A repeated command_id gets the stored result for this long. Source: docs/contract/boundary.md#command-ids. */
@@ -128,7 +140,7 @@ const toCheckpoint = (row: Row): Checkpoint => ({
 })
 
 /** Excludes a second writer until `release`; the operating system releases the lock when the process dies. */
-const lock = (path: string): (() => void) => {
+export const lock = (path: string): (() => void) => {
   const db = new DatabaseSync(path)
   try {
     db.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
@@ -142,10 +154,28 @@ const lock = (path: string): (() => void) => {
   return () => db.close()
 }
 
+/** Throws {@link JournalError} where a journal ends before its witness, or holds another history. */
+const assertReaches = (journal: Journal, { checksum, position }: HeadWitness.Witnessed): void => {
+  const { path } = journal
+  if (position > journal.position)
+    throw new JournalError({
+      message:
+        `${path} ends at position ${journal.position}, but position ${position} was committed: ` +
+        `${position - journal.position} entries are lost, some of them acknowledged. ${RECOVERY_HINT}`
+    })
+  if (journal.chainAt(position) !== checksum)
+    throw new JournalError({
+      message: `${path} has another history at position ${position} than the one that was committed. ${RECOVERY_HINT}`
+    })
+}
+
 /** The part of the journal that the writer and a replay use. */
 export type JournalPort = Pick<
   Journal,
-  Exclude<keyof Journal, "close" | "readIds" | "refresh" | "pause" | "seal" | "share">
+  Exclude<
+    keyof Journal,
+    "close" | "readIds" | "refresh" | "pause" | "seal" | "share" | "forks" | "beginFork" | "seenSeq" | "demand"
+  >
 >
 
 export class Journal {
@@ -153,6 +183,8 @@ export class Journal {
   readonly origin: Origin
   private readonly db: DatabaseSync
   private readonly release: () => void
+  /** Of a writer. */
+  private witness: HeadWitness.HeadWitness | undefined
   private readonly beginStatement: StatementSync
   private readonly commitStatement: StatementSync
   private readonly rollbackStatement: StatementSync
@@ -173,7 +205,7 @@ export class Journal {
     hash: 0
   }
   private last: number
-  /** Checksum of the entries that are in rows; entries of the open block are not included. */
+  /** Checksum of all entries, those of the open block included. */
   private chain: number
   private committed: number
   private committedChain: number
@@ -231,6 +263,9 @@ export class Journal {
       PrivateFiles.directory(dirname(path))
       PrivateFiles.database(`${path}.lock`)
       release = lock(`${path}.lock`)
+      // read-only first: closing a writer would move a cut write-ahead log into the file, and its rest would be lost
+      if (options.copy === true) HeadWitness.remove(path)
+      else if (HeadWitness.exists(path)) Journal.read(path).close()
       PrivateFiles.database(path)
       db = new DatabaseSync(path)
       const synchronous = options.copy === true ? "NORMAL" : "FULL"
@@ -248,7 +283,12 @@ export class Journal {
         db.prepare("INSERT INTO eras (position, rules) VALUES (0, ?)").run(origin.rules)
         db.exec("COMMIT")
       }
-      return new Journal(path, db, origin, release, options)
+      // tables that an older layout lacks exist by now
+      db.prepare("UPDATE meta SET value = ? WHERE key = 'layout' AND value <> ?").run(LAYOUT, LAYOUT)
+      const journal = new Journal(path, db, origin, release, options)
+      // a copy may end anywhere: its database has the rest
+      if (options.copy !== true) journal.witness = new HeadWitness.HeadWitness(path, journal.fork)
+      return journal
     } catch (cause) {
       db?.close()
       release()
@@ -264,19 +304,38 @@ export class Journal {
     })
   }
 
-  /** Opens an existing journal for reading, beside a writer or not. Throws {@link JournalError}. */
-  static read(path: string): Journal {
+  /**
+   * Opens an existing journal for reading, beside a writer or not. Throws {@link JournalError}. `damaged`: also opens one
+   * that ends before its witness.
+   */
+  static read(path: string, { damaged = false } = {}): Journal {
     let db: DatabaseSync | undefined
     try {
       db = new DatabaseSync(path, { readOnly: true })
+      if (!damaged && HeadWitness.exists(path) && db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined)
+        throw new JournalError({ message: `${path} is empty, but entries were committed. ${RECOVERY_HINT}` })
       const origin = readOrigin(db, path)
       if (origin === undefined) throw new JournalError({ message: `${path} holds no journal` })
+      // before the transaction, because a writer goes on
+      const witnessed = damaged ? undefined : HeadWitness.read(path, readForks(db, path, origin).at(-1)!.fork)
       // One read transaction: all reads see the same state of the journal.
       db.exec("BEGIN")
-      return new Journal(path, db, origin, () => {})
+      const journal = new Journal(path, db, origin, () => {})
+      if (witnessed !== undefined) assertReaches(journal, witnessed)
+      return journal
     } catch (cause) {
       db?.close()
       throw openError(path, cause)
+    }
+  }
+
+  /** The last commit of the journal at a path, by its witness. Throws {@link JournalError} where there is no journal. */
+  static witnessed(path: string): HeadWitness.Witnessed | undefined {
+    const journal = Journal.read(path, { damaged: true })
+    try {
+      return HeadWitness.read(path, journal.fork)
+    } finally {
+      journal.close()
     }
   }
 
@@ -340,6 +399,38 @@ export class Journal {
   chainAt(position: number): number | undefined {
     if (position === 0) return 0
     return (this.chainStatement.get(position) as Row | undefined)?.["chain"] as number | undefined
+  }
+
+  /** Checksum of the entries up to the last one: the identity of the history up to here. */
+  get checksum(): number {
+    return this.chain
+  }
+
+  /** The histories that this journal continues, oldest first; the last one is the current one. */
+  forks(): ReadonlyArray<Fork> {
+    return readForks(this.db, this.path, this.origin)
+  }
+
+  /** Id of the current fork. */
+  get fork(): string {
+    return this.forks().at(-1)!.fork
+  }
+
+  /** Begins a history after the last entry. `head_seq`: seq of the last event. */
+  beginFork(fork: string, head_seq: number, made_at_ms: number): void {
+    writeFork(this.db, { fork, position: this.last, head_seq, made_at_ms })
+    this.witness?.begin(fork)
+    this.witness?.write(this.last, this.chain)
+  }
+
+  /** Seq of an event of this fork that a subscriber has seen, though this journal lacks it; 0 where there was none. */
+  get seenSeq(): number {
+    return HeadWitness.read(this.path, this.fork)?.seen_seq ?? 0
+  }
+
+  /** A subscriber has seen an event of this fork that this journal lacks: later starts refuse it. */
+  demand(seen_seq: number): void {
+    this.witness?.demand(seen_seq, this.committed, this.committedChain)
   }
 
   /** The current era. */
@@ -490,7 +581,7 @@ export class Journal {
     if (this.block.isFullFor(command, result)) this.flush()
     const full = this.ids().add(this.last + 1, at_ms, hash, COMMAND_ID_RETENTION_MS)
     if (full !== undefined) this.writePortion(full)
-    this.block.add(at_ms, hash, command, result)
+    this.chain = crc32(this.block.add(at_ms, hash, command, result), this.chain)
     this.last++
   }
 
@@ -498,7 +589,6 @@ export class Journal {
   private flush(): void {
     const { block, last } = this
     if (block.count === 0) return
-    this.chain = crc32(block.bytes, this.chain)
     this.insertStatement.run(last, last - block.count + 1, block.bytes, this.chain)
     this.turn?.push(new Uint8Array(block.bytes))
     block.clear()
@@ -540,6 +630,7 @@ export class Journal {
     this.isBegun = false
     this.committed = this.last
     this.committedChain = this.chain
+    this.witness?.write(this.last, this.chain)
   }
 
   /** From now on, a commit of this copy appends to the database. */
@@ -566,6 +657,7 @@ export class Journal {
   }
 
   close(): void {
+    this.witness?.close()
     this.db.close()
     this.release()
   }

@@ -42,7 +42,7 @@ const recovered = <S, C>(
   const { origin } = journal
   const directory = Snapshots.directoryOf(journal.path)
   const links = replayIndexOf(journal)
-  const log = new EventLog(origin.epoch, limits)
+  const log = new EventLog(origin.epoch, limits, journal.fork)
   let era = journal.era()
   if (era.rules !== machine.rules && upgrade !== true)
     throw rulesMismatch(journal, machine.rules, "run the program that wrote it")
@@ -104,7 +104,7 @@ const recovered = <S, C>(
     from: from === undefined ? undefined : { start: from.start, links },
     until,
     eventsFrom,
-    onEvents: (events) => newest.add(events)
+    onEvents: (events, checksum) => newest.add(events, checksum)
   })
   newest.into(log, from?.events)
   return { ...replayed, log, snapshot: begin }

@@ -37,8 +37,8 @@ export interface ReplayOptions<S> {
   readonly until?: number | undefined
   /** Position of the first entry whose events are built; the first entry by default. */
   readonly eventsFrom?: number | undefined
-  /** Called with the events of every entry, in order. */
-  readonly onEvents?: ((events: ReadonlyArray<Event>) => void) | undefined
+  /** Called with the events of every entry, in order, and the checksum of the journal after it. */
+  readonly onEvents?: ((events: ReadonlyArray<Event>, checksum: number) => void) | undefined
   /** Called with the state after every entry. */
   readonly onEntry?: ((position: number, state: S) => void) | undefined
   /** Also compares the result of every command with the stored one. Slower; used by `verify`. */
@@ -114,7 +114,7 @@ export const replay = <S, C>(
         throw new JournalError({ message: `${journal.path} does not replay: position ${position} has another result` })
       }
     }
-    if (step.events.length > 0) options.onEvents?.(step.events)
+    if (step.events.length > 0) options.onEvents?.(step.events, entry.chain)
     check()
     options.onEntry?.(position, state)
   }

@@ -5,9 +5,10 @@
  * the log. Its stream ends with RESOURCE_EXHAUSTED when it has read nothing for {@link SUBSCRIBER_STALL_MS} or when the
  * log has dropped its events. It can resume at its last seq.
  */
-import { type ServerWritableStream, status } from "@grpc/grpc-js"
+import { Metadata, type ServerWritableStream, status } from "@grpc/grpc-js"
 import { type StreamEventsRequest, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
 import type { Cursor, EventLog } from "../journal/EventLog.ts"
+import type { Fork } from "../journal/JournalSchema.ts"
 
 /** Source: docs/contract/boundary.md#sequencer. */
 export const HEARTBEAT_MS = 1000
@@ -26,12 +27,25 @@ const WELL: BackendStatus = { refusing: [], warnings: [] }
 
 export type EventCall = ServerWritableStream<StreamEventsRequest, Buffer>
 
-/** Ends a call with a status. */
+/** Ends a call with a status, and a reason in the trailing metadata. */
 export const fail = (
   call: { readonly emit: (event: "error", error: unknown) => unknown },
   code: status,
-  details: string
-) => call.emit("error", { code, details, message: details })
+  details: string,
+  reason?: string
+) => {
+  const metadata = new Metadata()
+  if (reason !== undefined) metadata.set("error-reason", reason)
+  return call.emit("error", { code, details, message: details, metadata })
+}
+
+/** The history that an event stream continues. */
+export interface Lineage {
+  /** Oldest first. */
+  readonly forks: ReadonlyArray<Fork>
+  /** A subscriber has seen this event of the current fork, and the log ends before it. */
+  readonly onAhead: (seq: number) => void
+}
 
 class Subscriber {
   readonly call: EventCall
@@ -48,13 +62,15 @@ export class EventStream {
   private readonly log: EventLog
   private readonly now: () => number
   private readonly status: () => BackendStatus
+  private readonly lineage: Lineage
   private readonly subscribers = new Set<Subscriber>()
   private readonly timer: NodeJS.Timeout
   private stopped = false
 
   /** `now`: engine time. */
-  constructor(log: EventLog, now: () => number, status: () => BackendStatus = () => WELL) {
+  constructor(log: EventLog, now: () => number, status: () => BackendStatus = () => WELL, lineage?: Lineage) {
     this.log = log
+    this.lineage = lineage ?? { forks: [], onAhead: () => {} }
     this.now = now
     this.status = status
     this.timer = setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS)
@@ -65,11 +81,17 @@ export class EventStream {
   }
 
   subscribe(call: EventCall): void {
-    const { epoch, from_seq } = call.request
+    const { checksum, epoch, fork, from_seq } = call.request
     const { log } = this
     if (this.stopped) return void fail(call, status.UNAVAILABLE, "the backend is stopping")
     if (epoch !== "" && epoch !== log.epoch) {
       return void fail(call, status.FAILED_PRECONDITION, `the epoch is ${log.epoch}`)
+    }
+    const seq = Math.max(1, from_seq) - 1
+    if (!this.isOnHistory(fork, seq, checksum)) {
+      if (fork === log.fork && seq > log.head) this.lineage.onAhead(seq)
+      const details = `event ${seq} of fork ${fork} is not on the history of fork ${log.fork}`
+      return void fail(call, status.FAILED_PRECONDITION, details, "Forked")
     }
     if (this.subscribers.size >= SUBSCRIBERS_MAX) {
       return void fail(call, status.RESOURCE_EXHAUSTED, "too many subscribers")
@@ -108,6 +130,19 @@ export class EventStream {
     for (const subscriber of this.subscribers) this.end(subscriber, status.UNAVAILABLE, "the backend is stopping")
   }
 
+  /** Whether the position of a subscriber is on this history. What it does not name is not compared. */
+  private isOnHistory(fork: string, seq: number, checksum: number | undefined): boolean {
+    const { log, lineage } = this
+    if (fork !== "" && fork !== log.fork) {
+      const index = lineage.forks.findIndex((known) => known.fork === fork)
+      const next = index < 0 ? undefined : lineage.forks[index + 1]
+      if (next === undefined || seq > next.head_seq) return false
+    }
+    if (fork === log.fork && seq > log.head) return false
+    const known = seq === 0 ? undefined : log.checksumAt(seq)
+    return checksum === undefined || known === undefined || known === checksum
+  }
+
   private serve(subscriber: Subscriber): void {
     const { log } = this
     while (subscriber.stalledSince === undefined && subscriber.cursor < log.end) {
@@ -130,9 +165,11 @@ export class EventStream {
       head_seq: this.log.head,
       server_ts_ms: this.now(),
       refusing: [...refusing],
-      warnings: [...warnings]
+      warnings: [...warnings],
+      checksum: this.log.checksumAt(this.log.head)
     }
-    return Buffer.from(StreamEventsResponse.encode({ epoch: this.log.epoch, events: [], heartbeat }).finish())
+    const { epoch, fork } = this.log
+    return Buffer.from(StreamEventsResponse.encode({ epoch, fork, events: [], checksums: [], heartbeat }).finish())
   }
 
   private sendHeartbeats(): void {

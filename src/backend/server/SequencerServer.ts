@@ -199,7 +199,13 @@ export const make = ({ writer, log, events, now, monotonic = () => performance.n
   }
 
   const getHead: handleUnaryCall<unknown, GetHeadResponse> = (_call, callback) =>
-    callback(null, { epoch: log.epoch, head_seq: log.head, server_ts_ms: now() })
+    callback(null, {
+      epoch: log.epoch,
+      fork: log.fork,
+      head_seq: log.head,
+      checksum: log.checksumAt(log.head),
+      server_ts_ms: now()
+    })
 
   return {
     handlers: {

@@ -1,5 +1,5 @@
 /** Recovers an engine from its journal and serves it over gRPC, as one scoped Effect. */
-import { statfsSync } from "node:fs"
+import { existsSync, statfsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { UntypedServiceImplementation } from "@grpc/grpc-js"
 import { Clock, Deferred, Effect, Fiber, Schema, type Scope } from "effect"
@@ -13,7 +13,7 @@ import type { Machine } from "../engine/Machine.ts"
 import { KEY_BYTES } from "../journal/CommandIds.ts"
 import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
 import { Journal } from "../journal/Journal.ts"
-import { JournalError } from "../journal/JournalError.ts"
+import { JournalError, RECOVERY_HINT } from "../journal/JournalError.ts"
 import { Follower } from "../journal/Follower.ts"
 import * as Copy from "../journal/shared/Copy.ts"
 import type { JournalDatabase } from "../journal/shared/JournalDatabase.ts"
@@ -44,6 +44,9 @@ const STANDARD_SERVICES = ["grpc.health.v1.Health", "grpc.reflection.v1.ServerRe
 
 /** Path of the journal in the data directory. */
 export const journalPath = (directory: string): string => join(directory, "backend", "journal.sqlite")
+
+/** Where a restore makes its copy; while it exists, the directory may have no journal. */
+export const restoringPath = (directory: string): string => join(directory, "restoring")
 
 type Unary<Handlers> = {
   readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound | GrpcServer.Invalid
@@ -186,7 +189,13 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     (journal) => Effect.sync(() => journal.close())
   )
   yield* Effect.try({
-    try: () => PrivateFiles.directory(options.directory),
+    try: () => {
+      PrivateFiles.directory(options.directory)
+      if (existsSync(restoringPath(options.directory)))
+        throw new JournalError({
+          message: `a restore of ${options.directory} was interrupted: run it again. ${RECOVERY_HINT}`
+        })
+    },
     catch: (cause) => cause as JournalError
   })
   const journal = yield* shared === undefined ? file : Copy.open(shared.database, path, made)
@@ -217,6 +226,14 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     catch: (cause) => cause as JournalError
   })
   const { state, log } = recovered
+  /** Entries are lost: to go on would make a second history under the same identity. */
+  const behind = (seq: number) =>
+    new JournalError({
+      message:
+        `${path} ends at event ${log.head}, but a gateway has seen event ${seq} of the same fork: entries are lost. ` +
+        RECOVERY_HINT
+    })
+  if (journal.seenSeq > log.head) return yield* behind(journal.seenSeq)
   recovered.openIndex()
   yield* Effect.logInfo("journal replayed").pipe(
     Effect.annotateLogs({
@@ -292,10 +309,18 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     if (writer === undefined) answer()
     else writer.whenDurable(answer)
   }
-  const events: EventStream = new EventStream(log, now, () => ({
-    refusing: writer?.refusing ?? [],
-    warnings: warnings()
-  }))
+  const events: EventStream = new EventStream(
+    log,
+    now,
+    () => ({ refusing: writer?.refusing ?? [], warnings: warnings() }),
+    {
+      forks: journal.forks(),
+      onAhead: (seq) => {
+        journal.demand(seq)
+        writer?.abandon(behind(seq))
+      }
+    }
+  )
   const health = new Health(SERVICES, isLeading)
   const whenConsistent = (read: () => void): void => {
     if (writer === undefined) read()
@@ -313,7 +338,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     health.fail()
     events.stop()
     prices.stop()
-    Deferred.doneUnsafe(failure, Effect.fail(new JournalError({ message, cause })))
+    const error = cause instanceof JournalError ? cause : new JournalError({ message, cause })
+    Deferred.doneUnsafe(failure, Effect.fail(error))
   }
   const lead = (at_ms: number) => {
     engineClock.advance(at_ms)

@@ -337,20 +337,24 @@ export class Writer<S, C> implements Submitter {
     const began_ms = this.monotonic()
     const before = journal.position
     const events: Array<Event> = []
+    const checksums: Array<number> = []
     const results: Array<Uint8Array> = []
     let blocks: ReadonlyArray<Block>
     try {
       journal.begin()
       if (ticks) {
         const step = yield* this.start({ at_ms: this.at_ms, command: undefined })
-        for (const event of step.events) events.push(event)
         journal.append(this.at_ms, null, null, null)
+        for (const event of step.events) {
+          events.push(event)
+          checksums.push(journal.checksum)
+        }
       }
       for (const queued of turn) {
-        results.push(yield* this.run(queued, began_ms, events))
+        results.push(yield* this.run(queued, began_ms, events, checksums))
         yield
       }
-      blocks = yield* log.encode(events)
+      blocks = yield* log.encode(events, checksums)
     } catch (cause) {
       this.fail(turn, cause, false)
       return undefined
@@ -489,7 +493,12 @@ export class Writer<S, C> implements Submitter {
   }
 
   /** Applies one command in a turn that began at `began_ms`, and journals it if it changed anything. */
-  private *run({ command, bytes, not_after_ms }: Queued, began_ms: number, events: Array<Event>): Slices<Uint8Array> {
+  private *run(
+    { command, bytes, not_after_ms }: Queued,
+    began_ms: number,
+    events: Array<Event>,
+    checksums: Array<number>
+  ): Slices<Uint8Array> {
     const { journal } = this.options
     const { command_id } = command
     if (command_id === "" || command_id.length > COMMAND_ID_CHARS_MAX) {
@@ -519,7 +528,10 @@ export class Writer<S, C> implements Submitter {
     const result = encoder.from(start)
     if (step.result.outcome?.$case === "ack" || step.events.length > 0) {
       journal.append(this.at_ms, command_id, bytes, result)
-      for (const event of step.events) events.push(event)
+      for (const event of step.events) {
+        events.push(event)
+        checksums.push(journal.checksum)
+      }
     }
     return result
   }

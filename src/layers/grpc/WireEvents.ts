@@ -94,9 +94,14 @@ const WORDS_MAX = 8
 const WORD = /^[A-Za-z]{1,40}$/u
 const words = (list: ReadonlyArray<string>) => list.filter((word) => WORD.test(word)).slice(0, WORDS_MAX)
 
-export const toHeartbeat = (epoch: string, { refusing, warnings, ...heartbeat }: SequencerProto.Heartbeat) => ({
+export const toHeartbeat = (
+  epoch: string,
+  fork: string | undefined,
+  { refusing, warnings, ...heartbeat }: SequencerProto.Heartbeat
+) => ({
   type: "heartbeat" as const,
   epoch,
+  fork,
   ...heartbeat,
   refusing: words(refusing),
   warnings: words(warnings)

@@ -8,10 +8,10 @@
  */
 import { DeliverPolicy } from "@nats-io/jetstream"
 import { Effect, Layer, Stream } from "effect"
-import type { StreamPosition } from "../../domain/Event.ts"
+import { mayAgree, type StreamPosition } from "../../domain/Event.ts"
 import { Feed, type FeedFrame } from "../../services/Feed.ts"
 import { read } from "../grpc/EventFrames.ts"
-import { attempt, NatsStream, NatsUnavailable, STREAM } from "./NatsStream.ts"
+import { attempt, checksumOf, NatsStream, NatsUnavailable, type Place, STREAM } from "./NatsStream.ts"
 
 export interface Options {
   /** Silence after which a reader leaves the copy; heartbeats come once a second. Default 2.5 s. */
@@ -34,22 +34,39 @@ export class Progress {
   constructor(position: StreamPosition | undefined) {
     this.position = position
   }
-  /** The part of a frame that is new; `[]`: nothing is new; undefined: the frame does not follow. */
-  take(frame: FeedFrame): ReadonlyArray<FeedFrame> | undefined {
+  /**
+   * The part of a frame that is new; `[]`: nothing is new; undefined: the frame does not follow. `before`: checksum of the
+   * history before its first event.
+   */
+  take(frame: FeedFrame, before?: number): ReadonlyArray<FeedFrame> | undefined {
     if (frame.type === "interrupted") return [frame]
-    const { epoch } = frame
-    if (this.position !== undefined && this.position.epoch !== epoch) return undefined
-    const seq = this.position?.seq ?? 0
+    const { epoch, fork } = frame
+    const { position } = this
+    const seq = position?.seq ?? 0
     if (frame.type === "heartbeat") {
-      if (frame.head_seq > seq) return undefined
-      this.position ??= { epoch, seq }
+      const head = { epoch, fork, seq: frame.head_seq, checksum: frame.checksum }
+      if (frame.head_seq > seq || (position !== undefined && !mayAgree(position, head))) return undefined
+      this.position ??= { epoch, seq, fork, checksum: frame.checksum }
       return frame.head_seq < seq ? [] : [frame]
     }
     const events = frame.events.filter((event) => event.seq > seq)
+    const skipped = frame.events.length - events.length
+    const checksum = skipped === 0 ? before : frame.checksums?.[skipped - 1]
+    const isAt = skipped === 0 || frame.events[skipped - 1]!.seq === seq
+    if (position !== undefined && !mayAgree(position, { epoch, fork, seq, checksum: isAt ? checksum : undefined }))
+      return undefined
     if (events.length === 0) return []
     if (events.some((event, i) => event.seq !== seq + 1 + i)) return undefined
-    this.position = { epoch, seq: seq + events.length }
-    return [{ type: "events", epoch, events }]
+    this.accept(frame)
+    return [{ ...frame, events, checksums: frame.checksums?.slice(skipped) }]
+  }
+  /** Moves to the end of a frame of the sequencer itself. */
+  accept(frame: FeedFrame): void {
+    if (frame.type === "interrupted") return
+    const { epoch, fork } = frame
+    if (frame.type === "events")
+      this.position = { epoch, seq: frame.events.at(-1)!.seq, fork, checksum: frame.checksums?.at(-1) }
+    else this.position = { ...(this.position ?? { epoch, seq: 0 }), fork }
   }
 }
 
@@ -59,15 +76,17 @@ const locate = Effect.fnUntraced(function* (position: StreamPosition | undefined
   const kept = yield* ends
   if (position === undefined || kept === undefined) return undefined
   const newest = yield* placeOf(kept.last)
-  if (newest === undefined || newest.epoch !== position.epoch || newest.last < position.seq) return undefined
+  const isOf = (place: Place | undefined) =>
+    place?.epoch === position.epoch && (position.fork === undefined || place.fork === position.fork)
+  if (newest === undefined || !isOf(newest) || newest.last < position.seq) return undefined
   let [low, high] = [kept.first, kept.last]
   let found: number | undefined
   while (low <= high) {
     const middle = (low + high) >> 1
     const place = yield* placeOf(middle)
-    // in a copy of several epochs the older ones come first
-    if (place === undefined || place.epoch !== position.epoch || place.first <= position.seq + 1) {
-      found = place?.epoch === position.epoch ? middle : found
+    // in a copy of several histories the older ones come first
+    if (place === undefined || !isOf(place) || place.first <= position.seq + 1) {
+      found = isOf(place) ? middle : found
       low = middle + 1
     } else high = middle - 1
   }
@@ -132,7 +151,7 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
                   Stream.map((message) => {
                     const taken: Array<FeedFrame> = []
                     for (const frame of read(message.data)) {
-                      const added = progress.take(frame)
+                      const added = progress.take(frame, checksumOf(message.headers, "before"))
                       if (added === undefined) return { taken, follows: false }
                       taken.push(...added)
                     }
@@ -159,7 +178,7 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
             )
             return sequencer.follow(progress.position).pipe(
               Stream.map((frame) => {
-                progress.take(frame)
+                progress.accept(frame)
                 return frame
               }),
               Stream.takeUntil(() => progress.isNear)

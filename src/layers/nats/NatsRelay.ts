@@ -2,7 +2,7 @@
  * Copies the sequencer's event stream to JetStream, from the last event of the copy on, or from the sequencer's head where it
  * no longer keeps the events after the copy.
  *
- * The message id of a frame is `epoch:first:last` (plus the time, for a heartbeat), so the server drops duplicates and several
+ * The message id of a frame is `epoch:first:last:checksum` (plus the time, for a heartbeat), so the server drops duplicates and several
  * relays may run. A relay that fails can leave a gap, which readers detect and fill from the sequencer.
  */
 import { headers } from "@nats-io/transport-node"
@@ -16,8 +16,8 @@ import { attempt, type Connected, NatsStream, SUBJECT } from "./NatsStream.ts"
 const BYTES_MAX = 512 * 1024
 const RETRY = "500 millis"
 
-const idOf = ({ epoch, first, last }: EventFrame, now_ms: number): string =>
-  first > last ? `${epoch}:${first}:${last}:${now_ms}` : `${epoch}:${first}:${last}`
+const idOf = ({ checksum, epoch, first, last }: EventFrame, now_ms: number): string =>
+  [epoch, first, last, checksum ?? "", ...(first > last ? [now_ms] : [])].join(":")
 
 const publish = ({ js }: Connected, frame: EventFrame, now_ms: number) =>
   attempt(() => {
@@ -25,6 +25,8 @@ const publish = ({ js }: Connected, frame: EventFrame, now_ms: number) =>
     metadata.set("epoch", frame.epoch)
     metadata.set("first", String(frame.first))
     metadata.set("last", String(frame.last))
+    for (const name of ["fork", "before", "checksum"] as const)
+      if (frame[name] !== undefined) metadata.set(name, String(frame[name]))
     return js.publish(SUBJECT, frame.bytes, { msgID: idOf(frame, now_ms), headers: metadata })
   })
 
@@ -36,8 +38,7 @@ export const layer = (endpoint: Endpoint): Layer.Layer<never, never, NatsStream>
         const connected = yield* nats.connected
         const ends = yield* connected.ends
         const place = ends === undefined ? undefined : yield* connected.placeOf(ends.last)
-        const position: StreamPosition | undefined =
-          place === undefined ? undefined : { epoch: place.epoch, seq: place.last }
+        const position: StreamPosition | undefined = place === undefined ? undefined : { ...place, seq: place.last }
         const publishAll = (frames: ReadonlyArray<EventFrame>) =>
           Effect.clockWith((clock) =>
             Effect.forEach(frames, (frame) => publish(connected, frame, clock.currentTimeMillisUnsafe()), {

@@ -6,7 +6,7 @@
  * its headers name the events in it.
  */
 import { type JetStreamManager, jetstream, jetstreamManager, type JetStreamClient } from "@nats-io/jetstream"
-import { connect, type NatsConnection } from "@nats-io/transport-node"
+import { connect, type MsgHdrs, type NatsConnection } from "@nats-io/transport-node"
 import { Context, Deferred, Effect, Layer, Redacted, Schema } from "effect"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
@@ -33,6 +33,9 @@ export interface Place {
   readonly epoch: string
   readonly first: number
   readonly last: number
+  /** The history, and its checksum after the last event; undefined where the sequencer has none. */
+  readonly fork: string | undefined
+  readonly checksum: number | undefined
 }
 
 export interface Connected {
@@ -53,6 +56,12 @@ export class NatsStream extends Context.Service<
   }
 >()("gateway/layers/nats/NatsStream") {}
 
+/** A checksum in the headers of a message. */
+export const checksumOf = (headers: MsgHdrs | undefined, name: "before" | "checksum"): number | undefined => {
+  const text = headers?.get(name) ?? ""
+  return text === "" ? undefined : Number(text)
+}
+
 const connectedTo = (nats: NatsConnection, manager: JetStreamManager): Connected => ({
   js: jetstream(nats, { timeout: TIMEOUT_MS }),
   ends: Effect.map(
@@ -66,7 +75,14 @@ const connectedTo = (nats: NatsConnection, manager: JetStreamManager): Connected
         const epoch = stored?.header.get("epoch")
         return stored === null || epoch === undefined || epoch === ""
           ? undefined
-          : { message, epoch, first: Number(stored.header.get("first")), last: Number(stored.header.get("last")) }
+          : {
+              message,
+              epoch,
+              first: Number(stored.header.get("first")),
+              last: Number(stored.header.get("last")),
+              fork: stored.header.get("fork") || undefined,
+              checksum: checksumOf(stored.header, "checksum")
+            }
       }
     )
 })

@@ -14,6 +14,8 @@ export interface Dialect {
   readonly clustered: string
   /** Creates and alters tables. Text sorts by its bytes, whatever the locale of the database. */
   readonly define: (statements: ReadonlyArray<string>) => Effect.Effect<void, SqlError.SqlError>
+  /** Statements that delete all rows of tables. */
+  readonly emptied: (tables: ReadonlyArray<string>) => ReadonlyArray<string>
   /** Forces an index for a table in FROM. SQLite has no statistics to choose by; PostgreSQL has them and needs no hint. */
   readonly indexed: (index: string) => string
   /** A member of an object that a column holds as JSON text, as text. */
@@ -37,6 +39,7 @@ export const dialect: Effect.Effect<Dialect, never, SqlClient.SqlClient> = Effec
       clustered: "",
       define: (statements) =>
         run(statements.map((statement) => statement.replaceAll(/\bTEXT\b/gu, 'TEXT COLLATE "C"'))),
+      emptied: (tables) => [`TRUNCATE ${tables.join(", ")}`],
       indexed: () => "",
       member: (column, name) => `${column}::json ->> '${name}'`,
       unlimited: (work) =>
@@ -64,6 +67,7 @@ export const dialect: Effect.Effect<Dialect, never, SqlClient.SqlClient> = Effec
       bytes: "BLOB",
       clustered: "WITHOUT ROWID",
       define: run,
+      emptied: (tables) => tables.map((table) => `DELETE FROM ${table}`),
       indexed: (index) => ` INDEXED BY ${index}`,
       member: (column, name) => `json_extract(${column}, '$.${name}')`,
       unlimited: (work) => work,

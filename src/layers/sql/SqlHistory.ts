@@ -16,16 +16,24 @@ import * as HistoryReads from "./HistoryReads.ts"
 import * as LedgerReads from "./LedgerReads.ts"
 import * as ProjectionWriter from "./ProjectionWriter.ts"
 import * as Tables from "./Tables.ts"
-import { history as migrations } from "./migrations/history.ts"
+import { history as migrations, modelTables } from "./migrations/history.ts"
 
 interface Position {
   readonly epoch: string
   readonly seq: number
   readonly began: number
   readonly ts_ms: number
+  readonly fork: string | null
+  readonly checksum: number | string | null
+  readonly stream: string | null
   /** Added to an event's seq to form a row's id: ids grow even when a new epoch numbers its events from 1 again. */
   readonly base: number
 }
+
+/** The columns of a position, in the order of {@link valuesOf}. */
+const columns = ["epoch", "seq", "began", "ts_ms", "fork", "checksum"] as const
+const valuesOf = (to: ModelPosition) => [to.epoch, to.seq, to.began, to.ts_ms, to.fork ?? null, to.checksum ?? null]
+const assigned = columns.map((column) => `${column} = ?`).join(", ")
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -37,23 +45,21 @@ const make = Effect.gen(function* () {
   const port = (yield* CommitPort) ?? overClient(sql)
 
   const begin = statement(
-    `INSERT INTO history_position (one, epoch, seq, began, ts_ms, base) VALUES (1, ?, ?, ?, ?, ?)
+    `INSERT INTO history_position (one, ${columns.join(", ")}, stream, base) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (one) DO NOTHING RETURNING base`
   )
   const advance = statement(
-    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq = ?
-     AND base = ? RETURNING base`
+    `UPDATE history_position SET ${assigned} WHERE one = 1 AND epoch = ? AND seq = ? AND base = ? RETURNING base`
   )
   const renumber = statement(
-    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ?, base = ? WHERE one = 1 AND epoch = ? AND seq = ?
-     RETURNING base`
+    `UPDATE history_position SET ${assigned}, stream = ?, base = ? WHERE one = 1 AND epoch = ? AND seq = ? RETURNING base`
   )
 
   /** The base of the position that was last read; a commit is refused if the model has another one. */
   let base = 0
   const readPosition = Effect.map(
-    query<{ [K in keyof Position]: number | string }>(
-      "SELECT epoch, seq, began, ts_ms, base FROM history_position WHERE one = 1"
+    query<{ [K in keyof Position]: number | string | null }>(
+      `SELECT ${columns.join(", ")}, stream, base FROM history_position WHERE one = 1`
     ),
     ([row]): Position | undefined => {
       base = Number(row?.base ?? 0)
@@ -63,6 +69,9 @@ const make = Effect.gen(function* () {
           seq: Number(row.seq),
           began: Number(row.began),
           ts_ms: Number(row.ts_ms),
+          fork: row.fork === null ? null : String(row.fork),
+          checksum: row.checksum,
+          stream: row.stream === null ? null : String(row.stream),
           base
         }
       )
@@ -70,15 +79,22 @@ const make = Effect.gen(function* () {
   )
   const position = Effect.map(readPosition, (row): ModelPosition | undefined => {
     if (row === undefined) return undefined
-    const { base: _, ...current } = row
-    return current
+    const { base: _, checksum, fork, stream, ...current } = row
+    return {
+      ...current,
+      ...(fork !== null && { fork }),
+      ...(checksum !== null && { checksum: Number(checksum) }),
+      ...(stream !== null && { stream })
+    }
   })
 
   const commit = Effect.fnUntraced(function* (projection: Projection) {
     const { after, position: to } = projection
-    const moved = [to.epoch, to.seq, to.began, to.ts_ms]
+    const moved = valuesOf(to)
     const guard: Tables.Statement =
-      after === undefined ? [begin, [...moved, 0]] : [advance, [...moved, after.epoch, after.seq, base]]
+      after === undefined
+        ? [begin, [...moved, to.stream ?? null, 0]]
+        : [advance, [...moved, after.epoch, after.seq, base]]
     const isDone = yield* Effect.mapError(
       port.commit(guard, writer.write(projection, after === undefined ? 0 : base)),
       (cause) => new HistoryUnavailable({ cause })
@@ -96,7 +112,7 @@ const make = Effect.gen(function* () {
         const from = yield* readPosition
         // ids keep growing: first those of the open orders, then those of the events to come
         const newest = from === undefined ? to.seq : from.base + from.seq
-        const moved = [to.epoch, to.seq, to.began, to.ts_ms, newest + open.orders.length - to.seq]
+        const moved = [...valuesOf(to), to.stream ?? null, newest + open.orders.length - to.seq]
         const [row] = yield* after === undefined
           ? connection.execute(begin, moved, undefined)
           : connection.execute(renumber, [...moved, after.epoch, after.seq], undefined)
@@ -104,6 +120,22 @@ const make = Effect.gen(function* () {
         for (const [text, values] of writer.replaceOpen(open, newest)) yield* connection.executeRaw(text, values)
         return true
       })
+    ).pipe(Effect.catchTag("SqlError", (cause) => Effect.fail(new HistoryUnavailable({ cause }))))
+    if (!isDone) return yield* new ProjectionRefused({ position: yield* position })
+  })
+
+  const clear = Effect.fnUntraced(function* (after: StreamPosition, to: ModelPosition) {
+    const isDone = yield* transaction(sql, (connection) =>
+      sqlDialect.unlimited(
+        Effect.gen(function* () {
+          // the ids of rows are those of the first time
+          const moved = [...valuesOf(to), to.stream ?? null, 0]
+          const [row] = yield* connection.execute(renumber, [...moved, after.epoch, after.seq], undefined)
+          if (row === undefined) return false
+          for (const text of sqlDialect.emptied(modelTables)) yield* connection.executeRaw(text, [])
+          return true
+        })
+      )
     ).pipe(Effect.catchTag("SqlError", (cause) => Effect.fail(new HistoryUnavailable({ cause }))))
     if (!isDone) return yield* new ProjectionRefused({ position: yield* position })
   })
@@ -116,6 +148,7 @@ const make = Effect.gen(function* () {
       ),
     commit,
     restart,
+    clear,
     ...HistoryReads.make(tables),
     ...LedgerReads.make(tables)
   })

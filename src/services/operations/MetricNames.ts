@@ -60,6 +60,10 @@ export const catalogue = {
   gateway_history_written_events_total: counter("events of the stream that this gateway has seen in the database"),
   gateway_history_unwritten_events: gauge("events that are shown and not in the database; at most about 65,536"),
   gateway_history_unwritten_seconds: gauge("age of the oldest event that is shown and not in the database"),
+  gateway_read_model_rebuilds_total: counter(
+    "read models that were rebuilt; `reason`: Forked (the backend is on another history), Expired or Restarted (the backend no longer has the events)",
+    "reason"
+  ),
   gateway_stream_losses_total: counter("streams of a backend that were lost and taken up again", "stream"),
   gateway_leads: gauge("1: this gateway writes the read model; of those that share a database one does"),
   // commands and backends

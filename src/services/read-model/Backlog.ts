@@ -59,8 +59,8 @@ export class Backlog {
   get since_ms(): number | undefined {
     return this.entries[0]?.since_ms
   }
-  /** Epoch and beginning of the numbering; undefined before the first event. */
-  get numbering(): Pick<ModelPosition, "epoch" | "began"> | undefined {
+  /** The numbering; undefined before the first event. */
+  get numbering(): Pick<ModelPosition, "epoch" | "began" | "stream"> | undefined {
     return this.written ?? this.entries[0]?.projection.position
   }
   /** The first entry, if a part of it is written. */

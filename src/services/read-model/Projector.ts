@@ -9,7 +9,7 @@
  * Source: docs/contract/websocket.md#private-topics, #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
 import { Cause, Clock, Context, Duration, Effect, Latch, Layer, Schema, Stream } from "effect"
-import type { Event } from "../../domain/Event.ts"
+import type { Event, StreamPosition } from "../../domain/Event.ts"
 import { type ModelPosition, Projecting, type Projection, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
@@ -25,7 +25,7 @@ import * as BackendReads from "./BackendReads.ts"
 import { HistoryWriter, type Superseded } from "./HistoryWriter.ts"
 import { loadReadModel } from "./LoadReadModel.ts"
 import { backOff } from "./ProjectorBackOff.ts"
-import { rebuildReadModel } from "./RebuildReadModel.ts"
+import { rebuildReadModel, restartReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
@@ -48,6 +48,9 @@ export interface Options {
    */
   readonly houseUsers?: ReadonlySet<string>
 }
+
+/** Where events lead: epoch, fork and checksum after the last one. */
+type EventHistory = Pick<StreamPosition, "epoch" | "fork" | "checksum">
 
 /** The feed ended, or returned something that does not follow the position. */
 class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { message: Schema.String }) {}
@@ -163,8 +166,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
   )
 
   /** The projection of events that follow the position, with the instruments that were read from the backend. */
-  const project = (epoch: string, events: ReadonlyArray<Event>): Projection => {
-    const projection = projecting!.next(epoch, events)
+  const project = (history: EventHistory, events: ReadonlyArray<Event>): Projection => {
+    const projection = projecting!.next(history.epoch, events, history)
     const instruments = reads.takeInstruments()
     if (instruments.length === 0) return projection
     const newer = new Set(projection.instruments.map(({ symbol }) => symbol))
@@ -173,11 +176,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
   }
 
   /** Shows events that follow the position, as soon as the writer has room for them. */
-  const show = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
+  const show = Effect.fnUntraced(function* (history: EventHistory, events: ReadonlyArray<Event>) {
     report(events[0]!.ts_ms)
     yield* writer.room
     isStale = true
-    const projection = project(epoch, events)
+    const projection = project(history, events)
     writer.add(projection, events)
     reportHistory()
     shownEvents.add(events.length)
@@ -191,12 +194,19 @@ const make = Effect.fnUntraced(function* (options: Options) {
     for (const listener of followers) listener(position)
     yield* reads.books
   })
-  const apply = (epoch: string, events: ReadonlyArray<Event>) =>
-    Tracing.around(tracer, "Projector.batch", { first_seq: events[0]!.seq, events: events.length }, show(epoch, events))
+  const apply = (history: EventHistory, events: ReadonlyArray<Event>) =>
+    Tracing.around(
+      tracer,
+      "Projector.batch",
+      { first_seq: events[0]!.seq, events: events.length },
+      show(history, events)
+    )
 
   /** Collects the events of frames into batches and applies them. */
   const take = Effect.fnUntraced(function* (frames: ReadonlyArray<FeedFrame>) {
     let epoch = position?.epoch
+    /** The history after the last event of the batch. */
+    let history: EventHistory = { epoch: epoch ?? "" }
     let batch: Array<Event> = []
     let next = (position?.seq ?? 0) + 1
     for (const frame of frames) {
@@ -209,17 +219,22 @@ const make = Effect.fnUntraced(function* (options: Options) {
           epoch = frame.epoch
           // drop events seen before
           const fresh = frame.events[0]!.seq >= next ? frame.events : frame.events.filter(({ seq }) => seq >= next)
-          for (const event of fresh) {
+          const skipped = frame.events.length - fresh.length
+          const { fork, checksums } = frame
+          for (let i = 0; i < fresh.length; i++) {
+            const event = fresh[i]!
             if (event.seq !== next) {
-              if (batch.length > 0) yield* apply(epoch, batch)
+              if (i > 0) history = { epoch, fork, checksum: checksums?.[skipped + i - 1] }
+              if (batch.length > 0) yield* apply(history, batch)
               return yield* new FeedBroken({ message: `event ${event.seq} follows ${next - 1}` })
             }
             batch.push(event)
             next++
           }
+          if (fresh.length > 0) history = { epoch, fork, checksum: checksums?.at(-1) }
           headSeq = Math.max(headSeq, next - 1)
           if (batch.length >= EVENTS_PER_BATCH) {
-            yield* apply(epoch, batch)
+            yield* apply(history, batch)
             batch = []
           }
           break
@@ -234,13 +249,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
           }
           break
         case "interrupted":
-          if (batch.length > 0) yield* apply(epoch!, batch)
+          if (batch.length > 0) yield* apply(history, batch)
           batch = []
           disconnected()
           break
       }
     }
-    if (batch.length > 0) yield* apply(epoch!, batch)
+    if (batch.length > 0) yield* apply(history, batch)
     if (clockOffsets.length > 0 && (position?.seq ?? 0) >= headSeq) atHead.openUnsafe()
   })
 
@@ -257,9 +272,14 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const cause = yield* Effect.raceFirst(follow, writer.superseded).pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
       disconnected()
-      if (hasFailed(cause, "FeedGone")) {
-        const head = yield* insist("rebuilding the read model", rebuildReadModel(writer, position))
-        headSeq = head ?? headSeq
+      const gone = cause.reasons.find(Cause.isFailReason)?.error
+      if (gone?._tag === "FeedGone") {
+        metrics.counter("gateway_read_model_rebuilds_total", { reason: gone.reason }).add(1)
+        // a position before the first event is on every history
+        const isForked = gone.reason === "Forked" && position !== undefined && position.seq > 0
+        const rebuild = isForked ? restartReadModel(writer, position!) : rebuildReadModel(writer, position)
+        const head = yield* insist("rebuilding the read model", rebuild)
+        headSeq = isForked ? 0 : (head ?? headSeq)
         isStale = true
       } else {
         isStale ||= hasFailed(cause, "Superseded")

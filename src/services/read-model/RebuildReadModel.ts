@@ -1,6 +1,10 @@
 /**
- * Rebuilds the read model when the event stream no longer retains its position: the leader reads open orders, balances and
- * positions from the backend and restarts the numbering there. The other gateways load the result.
+ * Rebuilds the read model when the event stream cannot be resumed at its position. The leader rebuilds it, the other gateways
+ * load the result.
+ *
+ * A backend on another history (after a restore) has every event of it: all rows are deleted, and the events are read from the
+ * first one on. A backend that no longer has the events after the position gives open orders, balances and positions, and the
+ * numbering begins there.
  */
 import { Clock, Effect, Schema } from "effect"
 import type { ModelPosition } from "../../domain/Projection.ts"
@@ -60,7 +64,8 @@ export const rebuildReadModel = (writer: HistoryWriter["Service"], position: Mod
       epoch: after.epoch,
       seq: open.as_of_seq,
       began: open.as_of_seq,
-      ts_ms: clock.currentTimeMillisUnsafe()
+      ts_ms: clock.currentTimeMillisUnsafe(),
+      ...(after.fork !== undefined && { fork: after.fork, stream: `${after.fork}-${open.as_of_seq}` })
     }
     yield* writer.stored
       .restart(position, start, {
@@ -79,4 +84,38 @@ export const rebuildReadModel = (writer: HistoryWriter["Service"], position: Mod
         Effect.catchTag("ProjectionRefused", () => Effect.void)
       )
     return after.head_seq
+  }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))
+
+/** Deletes the read model of another history, so that it is built again from the first event. */
+export const restartReadModel = (writer: HistoryWriter["Service"], position: ModelPosition) =>
+  Effect.gen(function* () {
+    const sequencer = yield* Sequencer
+    if (!(yield* writer.settle)) return undefined
+    const head = yield* sequencer.head
+    const start: ModelPosition = {
+      epoch: head.epoch,
+      seq: 0,
+      began: 0,
+      ts_ms: 0,
+      // positions of the other history must not be resumed
+      stream: `${head.fork ?? head.epoch}-0`
+    }
+    yield* writer.stored.clear(position, start).pipe(
+      Effect.andThen(
+        Effect.logError(
+          "the backend is on another history than the read model, as after a restore: the read model is built again from its first event"
+        ).pipe(
+          Effect.annotateLogs({
+            epoch: head.epoch,
+            fork: head.fork,
+            head_seq: head.head_seq,
+            former_fork: position.fork,
+            former_seq: position.seq
+          })
+        )
+      ),
+      // another gateway was first
+      Effect.catchTag("ProjectionRefused", () => Effect.void)
+    )
+    return head.head_seq
   }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))

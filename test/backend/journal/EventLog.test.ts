@@ -39,6 +39,13 @@ const readFrom = (log: EventLog, from: number): ReadonlyArray<number> => {
   return found.map(({ seq }) => seq)
 }
 
+/** A checksum for each seq. */
+const append = (log: EventLog, events: ReadonlyArray<Event>) =>
+  log.append(
+    events,
+    events.map(({ seq }) => 7 * seq)
+  )
+
 describe("EventLog", () => {
   for (const seed of [1, 2, 3]) {
     it(`serves every stored seq to the end, in frames of whole steps, within its limits (seed ${seed})`, () => {
@@ -54,7 +61,7 @@ describe("EventLog", () => {
             events.push(event(log.head + events.length + 1, step, Math.floor(next() ** 4 * 30_000)))
           }
         }
-        log.append(events)
+        append(log, events)
         assert.isAtMost(log.head - log.oldest, limits.events_kept_max + 20)
         if (turn % 10 !== 0) continue
         for (const from of [
@@ -66,6 +73,8 @@ describe("EventLog", () => {
           const expected = Array.from({ length: log.head - from + 1 }, (_, i) => from + i)
           assert.deepStrictEqual(readFrom(log, from), expected)
         }
+        for (const seq of [log.oldest, log.head]) assert.strictEqual(log.checksumAt(seq), 7 * seq)
+        assert.isUndefined(log.checksumAt(log.oldest - 1))
         assert.isUndefined(log.seek(log.oldest - 1))
         assert.isUndefined(log.seek(log.head + 2))
       }
@@ -76,13 +85,16 @@ describe("EventLog", () => {
 
   it("refuses events that do not follow the head", () => {
     const log = new EventLog("e")
-    log.append([event(1, 1, 0)])
-    assert.throws(() => log.append([event(3, 2, 0)]), /does not follow/)
+    append(log, [event(1, 1, 0)])
+    assert.throws(() => append(log, [event(3, 2, 0)]), /does not follow/)
   })
 
   it("keeps an oversized step in one frame", () => {
     const log = new EventLog("e")
-    log.append([1, 2, 3].map((seq) => event(seq, 1, FRAME_BYTES)))
+    append(
+      log,
+      [1, 2, 3].map((seq) => event(seq, 1, FRAME_BYTES))
+    )
     assert.deepStrictEqual(readFrom(log, 1), [1, 2, 3])
     assert.deepStrictEqual(readFrom(log, 2), [2, 3])
   })

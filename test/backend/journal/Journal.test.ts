@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -172,6 +172,10 @@ describe("Journal", () => {
     journal.close()
     const db = new DatabaseSync(path)
     db.exec("DELETE FROM blocks WHERE position = 3")
+    for (const open of [() => Journal.read(path), () => Journal.existing(path)])
+      assert.match(refused(open), /ends at position 2, but position 3 was committed: 1 entries are lost/)
+    // without its witness, the checkpoint shows the loss
+    rmSync(`${path}.head`)
     const short = Journal.read(path)
     assert.match(
       refused(() => replay(fakeMachine, short)),
@@ -186,6 +190,68 @@ describe("Journal", () => {
       /entries are missing before position 2/
     )
     gap.close()
+  })
+
+  it("refuses a journal with another entry at the position that was committed last", () => {
+    const journal = open()
+    fill(journal, [1, 2, 3])
+    const { checksum } = journal
+    journal.close()
+    const db = new DatabaseSync(path)
+    db.prepare("UPDATE blocks SET chain = ? WHERE position = 3").run((checksum + 1) % 2 ** 32)
+    db.close()
+    assert.match(
+      refused(() => Journal.existing(path)),
+      /another history at position 3/
+    )
+  })
+
+  it("survives a witness that is torn, damaged or missing", () => {
+    const journal = open()
+    fill(journal, [1, 2, 3])
+    journal.close()
+    const whole = readFileSync(`${path}.head`)
+    for (const bytes of [whole.fill(7, 0, 20), whole.subarray(0, 4_100), Buffer.alloc(0)]) {
+      writeFileSync(`${path}.head`, bytes)
+      const reopened = Journal.existing(path)
+      assert.strictEqual(reopened.position, 3)
+      reopened.close()
+    }
+  })
+
+  it("keeps its forks, the epoch first, and refuses one that was altered", () => {
+    const journal = open()
+    fill(journal, [1, 2])
+    assert.strictEqual(journal.fork, journal.origin.epoch)
+    journal.beginFork("fork-2", 7, 5)
+    assert.deepStrictEqual(journal.forks().slice(1), [{ fork: "fork-2", position: 2, head_seq: 7, made_at_ms: 5 }])
+    journal.close()
+    const reopened = Journal.existing(path)
+    assert.strictEqual(reopened.fork, "fork-2")
+    reopened.close()
+    const db = new DatabaseSync(path)
+    db.exec("UPDATE forks SET head_seq = 8")
+    db.close()
+    assert.match(
+      refused(() => Journal.existing(path)),
+      /checksum of its fork at position 2/
+    )
+  })
+
+  it("opens a journal of layout 6, which has no forks", () => {
+    const journal = open()
+    fill(journal, [1])
+    journal.close()
+    const db = new DatabaseSync(path)
+    db.exec("DROP TABLE forks; UPDATE meta SET value = '6' WHERE key = 'layout'")
+    db.close()
+    const old = Journal.read(path)
+    assert.strictEqual(old.fork, old.origin.epoch)
+    old.close()
+    const migrated = Journal.existing(path)
+    migrated.beginFork("fork-2", 1, 1)
+    assert.strictEqual(migrated.fork, "fork-2")
+    migrated.close()
   })
 
   it("refuses other rules, another layout, a second writer and a missing file", () => {

@@ -102,7 +102,10 @@ class Playing {
         Command.encode(command).finish(),
         CommandResult.encode(result).finish()
       )
-      recovered.log.append(step.events)
+      recovered.log.append(
+        step.events,
+        step.events.map(() => journal.checksum)
+      )
     }
     return { command, result }
   }
@@ -167,7 +170,7 @@ describe("a start", () => {
     const journal = open()
     try {
       const newest = new NewestEvents(max)
-      const { state } = replay(machine, journal, { onEvents: (events) => newest.add(events) })
+      const { state } = replay(machine, journal, { onEvents: (events, checksum) => newest.add(events, checksum) })
       const limits = { ...defaultLimits, events_kept_max: max }
       const expected = new EventLog("e", limits)
       newest.into(expected, undefined)
@@ -382,44 +385,51 @@ describe("a start from a snapshot", () => {
 })
 
 describe("a torn tail", () => {
-  it("is truncated to a whole transaction, wherever the write-ahead log ends or changes", { timeout: 60_000 }, () => {
-    const playing = new Playing()
-    const hashes = [machine.hash(playing.state)]
-    for (let i = 0; i < 60; i++) {
-      playing.play(1)
-      hashes.push(machine.hash(playing.state))
-    }
-    // the write-ahead log after a power loss: the writer never closed it
-    const copy = join(directory, "copy")
-    cpSync(join(directory, "backend"), copy, { recursive: true })
-    playing.journal.close()
-    const wal = readFileSync(join(copy, "journal.sqlite-wal"))
-    assert.isAbove(wal.length, 100_000)
-    const next = random(4)
-    const ends = new Set<number>()
-    for (let i = 0; i < 60; i++) {
-      const target = join(directory, `torn-${i}`, "backend")
-      cpSync(copy, target, { recursive: true })
-      rmSync(join(target, "journal.sqlite-shm"), { force: true })
-      path = join(target, "journal.sqlite")
-      const file = `${path}-wal`
-      const at = Math.floor(next() * wal.length)
-      if (i % 3 === 0) flip(file, at)
-      else truncateSync(file, at)
-      if (i % 3 === 2) appendFileSync(file, Buffer.alloc(5000, i))
-      let recovered: Recovered<Engine.State>
-      try {
-        recovered = recovering()
-      } catch (error) {
-        // truncated before the tables existed: an empty file, which becomes a new journal
-        assert.instanceOf(error, JournalError)
-        continue
+  it(
+    "is refused, wherever the write-ahead log ends or changes; without a witness it is truncated to a whole transaction",
+    { timeout: 60_000 },
+    () => {
+      const playing = new Playing()
+      const hashes = [machine.hash(playing.state)]
+      for (let i = 0; i < 60; i++) {
+        playing.play(1)
+        hashes.push(machine.hash(playing.state))
       }
-      assert.strictEqual(machine.hash(recovered.state), hashes[recovered.entries], `cut at ${at}`)
-      ends.add(recovered.entries)
+      // the write-ahead log after a power loss: the writer never closed it
+      const copy = join(directory, "copy")
+      cpSync(join(directory, "backend"), copy, { recursive: true })
+      playing.journal.close()
+      const wal = readFileSync(join(copy, "journal.sqlite-wal"))
+      assert.isAbove(wal.length, 100_000)
+      const next = random(4)
+      const ends = new Set<number>()
+      for (let i = 0; i < 60; i++) {
+        const target = join(directory, `torn-${i}`, "backend")
+        cpSync(copy, target, { recursive: true })
+        rmSync(join(target, "journal.sqlite-shm"), { force: true })
+        path = join(target, "journal.sqlite")
+        const file = `${path}-wal`
+        const at = Math.floor(next() * wal.length)
+        if (i % 3 === 0) flip(file, at)
+        else truncateSync(file, at)
+        if (i % 3 === 2) appendFileSync(file, Buffer.alloc(5000, i))
+        assert.match(refused(recovering), /entries are lost|holds no journal|another history|is damaged|Restore/)
+        // as after a power loss that lost the unsynced witness
+        rmSync(`${path}.head`)
+        let recovered: Recovered<Engine.State>
+        try {
+          recovered = recovering()
+        } catch (error) {
+          // truncated before the tables existed: an empty file, which becomes a new journal
+          assert.instanceOf(error, JournalError)
+          continue
+        }
+        assert.strictEqual(machine.hash(recovered.state), hashes[recovered.entries], `cut at ${at}`)
+        ends.add(recovered.entries)
+      }
+      assert.isAbove(ends.size, 15)
     }
-    assert.isAbove(ends.size, 15)
-  })
+  )
 })
 
 describe("a damaged middle", () => {

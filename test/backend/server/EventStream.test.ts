@@ -12,7 +12,7 @@ import type { Event } from "../../../src/proto/gateway/v1/sequencer.ts"
 
 /** A call whose client reads as many frames as the test allows. */
 class FakeCall extends EventEmitter {
-  readonly request = { epoch: "", from_seq: 1 }
+  readonly request = { epoch: "", from_seq: 1, fork: "", checksum: undefined as number | undefined }
   readonly frames: Array<Buffer> = []
   readonly codes: Array<status> = []
   readonly takes: number
@@ -35,10 +35,54 @@ const grow = (log: EventLog) => {
     command_id: "x".repeat(FRAME_BYTES),
     event: undefined
   }
-  log.append([event])
+  log.append([event], [1_000 + event.seq])
 }
 
 describe("EventStream", () => {
+  it("accepts positions on its history, refuses others as Forked, and reports one that is ahead in its own fork", () => {
+    // fork b began after event 4, fork c after event 6
+    const log = new EventLog("a", undefined, "c")
+    for (let i = 0; i < 9; i++) grow(log)
+    const forkOf = (fork: string, head_seq: number) => ({ fork, head_seq, position: head_seq, made_at_ms: 0 })
+    const ahead: Array<number> = []
+    const stream = new EventStream(log, () => 0, undefined, {
+      forks: [forkOf("a", 0), forkOf("b", 4), forkOf("c", 6)],
+      onAhead: (seq) => void ahead.push(seq)
+    })
+    const ask = (fork: string, seq: number, checksum?: number) => {
+      const call = new FakeCall(Number.POSITIVE_INFINITY)
+      call.request.fork = fork
+      call.request.from_seq = seq + 1
+      call.request.checksum = checksum
+      stream.subscribe(asCall(call))
+      return call.codes[0] ?? "accepted"
+    }
+    const own = (seq: number) => 1_000 + seq
+    for (const [fork, seq] of [
+      ["a", 4],
+      ["b", 5],
+      ["b", 6],
+      ["c", 6],
+      ["c", 9],
+      ["", 8]
+    ] as const)
+      assert.strictEqual(ask(fork, seq, own(seq)), "accepted", `${fork} ${seq}`)
+    assert.strictEqual(ask("c", 9), "accepted", "no checksum")
+    for (const [fork, seq, checksum] of [
+      ["a", 5, own(5)],
+      ["b", 7, own(7)],
+      ["x", 2, own(2)],
+      ["c", 9, own(8)],
+      ["c", 3, 7],
+      ["", 3, 7]
+    ] as const)
+      assert.strictEqual(ask(fork, seq, checksum), status.FAILED_PRECONDITION, `${fork} ${seq}`)
+    assert.deepStrictEqual(ahead, [])
+    assert.strictEqual(ask("c", 10, own(10)), status.FAILED_PRECONDITION)
+    assert.deepStrictEqual(ahead, [10])
+    stream.stop()
+  })
+
   it("writes nothing to a client that does not read, and ends its stream after the time limit", async () => {
     let now = 0
     const log = new EventLog("e")

@@ -226,7 +226,7 @@ describe("StreamEvents", () => {
 
   it("sends a heartbeat every second", async () => {
     const { client } = await boot(still)
-    const call = client.streamEvents({ epoch: "", from_seq: 1 })
+    const call = client.streamEvents({ epoch: "", from_seq: 1, fork: "", checksum: undefined })
     call.on("error", () => {})
     const beats: Array<number> = []
     await new Promise<void>((resolve) =>
@@ -247,7 +247,7 @@ describe("StreamEvents", () => {
 
   it("ends a subscriber that stops reading once the log has moved past it, without a queue for it", async () => {
     const { client } = await boot({ ...still, limits: { events_kept_max: 1000, bytes_kept_max: 8 * FRAME_BYTES } })
-    const call = client.streamEvents({ epoch: "", from_seq: 1 })
+    const call = client.streamEvents({ epoch: "", from_seq: 1, fork: "", checksum: undefined })
     const ended = new Promise<number>((resolve) => call.on("error", (error: ServiceError) => resolve(error.code)))
     call.pause()
     const id = "x".repeat(60)

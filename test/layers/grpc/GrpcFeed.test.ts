@@ -12,7 +12,9 @@ const event = (seq: number): Event => ({ seq, ts_ms: 0, step: seq, event: undefi
 const frame = (epoch: string, ...seqs: ReadonlyArray<number>): StreamEventsResponse => ({
   epoch,
   events: seqs.map(event),
-  heartbeat: undefined
+  heartbeat: undefined,
+  fork: "f",
+  checksums: seqs.map((seq) => 1_000 + seq)
 })
 const seqs = (frames: ReturnType<GrpcFeed.Reader["read"]>) =>
   frames.flatMap((frame) => (frame.type === "events" ? frame.events.map((event) => event.seq) : []))
@@ -20,18 +22,18 @@ const seqs = (frames: ReturnType<GrpcFeed.Reader["read"]>) =>
 describe("Reader", () => {
   it("drops repeated events, and requests a frame with a gap again", () => {
     const reader = new GrpcFeed.Reader({ epoch: "e", seq: 4 })
-    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 5 })
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 5, fork: "", checksum: undefined })
     assert.deepStrictEqual(seqs(reader.read(frame("e", 3, 4, 5, 6))), [5, 6])
     assert.throws(() => reader.read(frame("e", 7, 9)), WireError)
-    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 7 })
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 7, fork: "f", checksum: 1_006 })
     assert.deepStrictEqual(seqs(reader.read(frame("e", 7, 8, 9))), [7, 8, 9])
   })
 
   it("takes the running epoch if it has none, and ends when the epoch changes", () => {
     const reader = new GrpcFeed.Reader(undefined)
-    assert.deepStrictEqual(reader.request, { epoch: "", from_seq: 1 })
+    assert.deepStrictEqual(reader.request, { epoch: "", from_seq: 1, fork: "", checksum: undefined })
     reader.read(frame("e", 1))
-    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 2 })
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 2, fork: "f", checksum: 1_001 })
     assert.throws(() => reader.read(frame("f", 1)), /epoch changed/)
     assert.isTrue(reader.gone)
   })

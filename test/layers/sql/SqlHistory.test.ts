@@ -133,6 +133,11 @@ const withoutLists = [
   "CREATE INDEX executions_order ON executions (order_id)"
 ]
 
+/** Reverts the sixth migration. */
+const withoutForks = ["fork", "checksum", "stream"].map(
+  (column) => `ALTER TABLE history_position DROP COLUMN ${column}`
+)
+
 describe("SqlHistory on a database of an earlier version", () => {
   it.effect("derives closed PnL, funding and statistics from the executions, and continues", () =>
     Effect.gen(function* () {
@@ -205,6 +210,7 @@ describe("SqlHistory on a database of an earlier version", () => {
       database.exec("DROP INDEX movements_kind")
       database.exec("ALTER TABLE last_seqs DROP COLUMN record")
       for (const statement of withoutLists) database.exec(statement)
+      for (const statement of withoutForks) database.exec(statement)
       database.exec("DELETE FROM history_migrations WHERE migration_id > 1")
       database.close()
 
@@ -263,7 +269,8 @@ describe("SqlHistory from before liquidation_fee", () => {
         ["last_market_hours", "$.flows.liquidation_fees"]
       ] as const)
         database.prepare(`UPDATE ${table} SET record = json_remove(record, ?)`).run(key)
-      database.exec("DELETE FROM history_migrations WHERE migration_id = 5")
+      for (const statement of withoutForks) database.exec(statement)
+      database.exec("DELETE FROM history_migrations WHERE migration_id >= 5")
       database.close()
       assert.deepStrictEqual(yield* run(known), before)
     })

@@ -32,10 +32,10 @@ export class Replica<S, C> implements Lease.Replica {
   checksum = (): number => this.options.journal.chainAt(this.position()) ?? 0
 
   apply = (turns: ReadonlyArray<Turn>): void => {
-    const { journal, log, onApplied } = this.options
+    const { journal, onApplied } = this.options
     try {
       journal.begin()
-      for (const turn of turns) log.append(this.applyTurn(turn))
+      for (const turn of turns) this.applyTurn(turn)
       journal.settle()
     } catch (cause) {
       throw readError(journal.path, `after position ${journal.position}`, cause)
@@ -43,14 +43,15 @@ export class Replica<S, C> implements Lease.Replica {
     onApplied()
   }
 
-  private applyTurn({ checksum, entries, first, position }: Turn): ReadonlyArray<Event> {
-    const { journal, machine, state } = this.options
+  private applyTurn({ checksum, entries, first, position }: Turn): void {
+    const { journal, log, machine, state } = this.options
     const differs = (what: string) =>
       new JournalError({
         message: `the journal in the database does not replay: ${what}; nothing is served from a state that differs`
       })
     if (first !== journal.position + 1) throw differs(`position ${first} follows position ${journal.position}`)
     const events: Array<Event> = []
+    const checksums: Array<number> = []
     for (const entry of entriesOf(entries)) {
       const { at_ms } = entry
       const command = entry.command === undefined ? undefined : Command.decode(entry.command)
@@ -61,12 +62,15 @@ export class Replica<S, C> implements Lease.Replica {
           throw differs(`position ${journal.position + 1} has another result`)
       }
       journal.append(at_ms, command?.command_id ?? null, entry.command ?? null, entry.result ?? null)
-      for (const event of step.events) events.push(event)
+      for (const event of step.events) {
+        events.push(event)
+        checksums.push(journal.checksum)
+      }
       this.at_ms = at_ms
     }
     const sealed = journal.seal()
     if (sealed?.position !== position || sealed.checksum !== checksum)
       throw differs(`the checksum from position ${first} to position ${position} does not match`)
-    return events
+    log.append(events, checksums)
   }
 }

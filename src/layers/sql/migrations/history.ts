@@ -9,6 +9,32 @@ import { Migrator, SqlClient } from "effect/sql"
 import { dialect } from "../Dialect.ts"
 import { backfill, liquidationFees } from "../Backfill.ts"
 
+/** Every table with rows of the read model; {@link history} has the position beside them. */
+export const modelTables: ReadonlyArray<string> = [
+  "orders",
+  "executions",
+  "trades",
+  "candles",
+  "last_candles",
+  "movements",
+  "known_sub_accounts",
+  "instruments",
+  "user_events",
+  "stream_heads",
+  "last_seqs",
+  "closed_pnls",
+  "transactions",
+  "funding_payments",
+  "funding_rates",
+  "open_interest",
+  "insurance_pools",
+  "adl_alerts",
+  "market_hours",
+  "last_market_hours",
+  "account_hours",
+  "last_account_hours"
+]
+
 const tables = [
   `CREATE TABLE history_position (
     one INTEGER PRIMARY KEY, epoch TEXT NOT NULL, seq BIGINT NOT NULL, began BIGINT NOT NULL, ts_ms BIGINT NOT NULL,
@@ -170,5 +196,12 @@ export const history = Migrator.fromRecord({
   ),
   "0003_lists": addLists,
   "0004_last_records": Effect.flatMap(dialect, ({ define }) => define(lastRecords)),
-  "0005_liquidation_fees": liquidationFees
+  "0005_liquidation_fees": liquidationFees,
+  "0006_forks": Effect.flatMap(dialect, ({ define }) =>
+    define(
+      ["fork TEXT", "checksum BIGINT", "stream TEXT"].map(
+        (column) => `ALTER TABLE history_position ADD COLUMN ${column}`
+      )
+    )
+  )
 })

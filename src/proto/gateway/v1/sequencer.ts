@@ -436,11 +436,17 @@ export interface Heartbeat {
    * stays 200.
    */
   warnings: string[];
+  /** running checksum of the journal at head_seq; absent: the backend has none */
+  checksum?: number | undefined;
 }
 
 export interface StreamEventsRequest {
   epoch: string;
   from_seq: number;
+  /** the fork of the last event that the subscriber holds; "": not known */
+  fork: string;
+  /** the checksum of that event; absent: not known, or from_seq is 1 */
+  checksum?: number | undefined;
 }
 
 /** Events, or a heartbeat. All events of a step are in one frame. */
@@ -448,7 +454,13 @@ export interface StreamEventsResponse {
   /** changes when the numbering restarts; the epoch of every event in the frame */
   epoch: string;
   events: Event[];
-  heartbeat: Heartbeat | undefined;
+  heartbeat:
+    | Heartbeat
+    | undefined;
+  /** Identity of the history within the epoch: a restore begins a new one. "": the backend does not distinguish any. */
+  fork: string;
+  /** Running checksum of the journal after the input of each event, in the order of events; empty: the backend has none. */
+  checksums: number[];
 }
 
 export interface GetHeadRequest {
@@ -458,6 +470,10 @@ export interface GetHeadResponse {
   epoch: string;
   head_seq: number;
   server_ts_ms: number;
+  /** as in StreamEventsResponse */
+  fork: string;
+  /** running checksum of the journal at head_seq; absent: the backend has none */
+  checksum?: number | undefined;
 }
 
 export interface GetOrderBookRequest {
@@ -3808,7 +3824,7 @@ export const Event: MessageFns<Event> = {
 };
 
 function createBaseHeartbeat(): Heartbeat {
-  return { head_seq: 0, server_ts_ms: 0, refusing: [], warnings: [] };
+  return { head_seq: 0, server_ts_ms: 0, refusing: [], warnings: [], checksum: undefined };
 }
 
 export const Heartbeat: MessageFns<Heartbeat> = {
@@ -3824,6 +3840,9 @@ export const Heartbeat: MessageFns<Heartbeat> = {
     }
     for (const v of message.warnings) {
       writer.uint32(34).string(v!);
+    }
+    if (message.checksum !== undefined) {
+      writer.uint32(45).fixed32(message.checksum);
     }
     return writer;
   },
@@ -3873,6 +3892,14 @@ export const Heartbeat: MessageFns<Heartbeat> = {
             message.warnings.push(reader.string());
             continue;
           }
+          case 5: {
+            if (tag !== 45) {
+              break;
+            }
+
+            message.checksum = reader.fixed32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3887,7 +3914,7 @@ export const Heartbeat: MessageFns<Heartbeat> = {
 };
 
 function createBaseStreamEventsRequest(): StreamEventsRequest {
-  return { epoch: "", from_seq: 0 };
+  return { epoch: "", from_seq: 0, fork: "", checksum: undefined };
 }
 
 export const StreamEventsRequest: MessageFns<StreamEventsRequest> = {
@@ -3897,6 +3924,12 @@ export const StreamEventsRequest: MessageFns<StreamEventsRequest> = {
     }
     if (message.from_seq !== 0) {
       writer.uint32(16).uint64(message.from_seq);
+    }
+    if (message.fork !== "") {
+      writer.uint32(26).string(message.fork);
+    }
+    if (message.checksum !== undefined) {
+      writer.uint32(37).fixed32(message.checksum);
     }
     return writer;
   },
@@ -3930,6 +3963,22 @@ export const StreamEventsRequest: MessageFns<StreamEventsRequest> = {
             message.from_seq = longToNumber(reader.uint64());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.fork = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 37) {
+              break;
+            }
+
+            message.checksum = reader.fixed32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3944,7 +3993,7 @@ export const StreamEventsRequest: MessageFns<StreamEventsRequest> = {
 };
 
 function createBaseStreamEventsResponse(): StreamEventsResponse {
-  return { epoch: "", events: [], heartbeat: undefined };
+  return { epoch: "", events: [], heartbeat: undefined, fork: "", checksums: [] };
 }
 
 export const StreamEventsResponse: MessageFns<StreamEventsResponse> = {
@@ -3957,6 +4006,16 @@ export const StreamEventsResponse: MessageFns<StreamEventsResponse> = {
     }
     if (message.heartbeat !== undefined) {
       Heartbeat.encode(message.heartbeat, writer.uint32(26).fork()).join();
+    }
+    if (message.fork !== "") {
+      writer.uint32(34).string(message.fork);
+    }
+    if (message.checksums.length !== 0) {
+      writer.uint32(42).fork();
+      for (const v of message.checksums) {
+        writer.fixed32(v);
+      }
+      writer.join();
     }
     return writer;
   },
@@ -3997,6 +4056,32 @@ export const StreamEventsResponse: MessageFns<StreamEventsResponse> = {
 
             message.heartbeat = Heartbeat.decode(reader, reader.uint32());
             continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.fork = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag === 45) {
+              message.checksums.push(reader.fixed32());
+
+              continue;
+            }
+
+            if (tag === 42) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.checksums.push(reader.fixed32());
+              }
+
+              continue;
+            }
+
+            break;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
@@ -4047,7 +4132,7 @@ export const GetHeadRequest: MessageFns<GetHeadRequest> = {
 };
 
 function createBaseGetHeadResponse(): GetHeadResponse {
-  return { epoch: "", head_seq: 0, server_ts_ms: 0 };
+  return { epoch: "", head_seq: 0, server_ts_ms: 0, fork: "", checksum: undefined };
 }
 
 export const GetHeadResponse: MessageFns<GetHeadResponse> = {
@@ -4060,6 +4145,12 @@ export const GetHeadResponse: MessageFns<GetHeadResponse> = {
     }
     if (message.server_ts_ms !== 0) {
       writer.uint32(24).int64(message.server_ts_ms);
+    }
+    if (message.fork !== "") {
+      writer.uint32(34).string(message.fork);
+    }
+    if (message.checksum !== undefined) {
+      writer.uint32(45).fixed32(message.checksum);
     }
     return writer;
   },
@@ -4099,6 +4190,22 @@ export const GetHeadResponse: MessageFns<GetHeadResponse> = {
             }
 
             message.server_ts_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.fork = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 45) {
+              break;
+            }
+
+            message.checksum = reader.fixed32();
             continue;
           }
         }
@@ -4782,7 +4889,8 @@ export const SequencerService = {
   },
   /**
    * Events from from_seq on, in order, without end, and a heartbeat every second. OUT_OF_RANGE if from_seq is no longer
-   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one).
+   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one), with the
+   * reason Forked if fork and checksum are not those of this history at from_seq - 1.
    */
   streamEvents: {
     path: "/gateway.v1.Sequencer/StreamEvents" as const,
@@ -4863,7 +4971,8 @@ export interface SequencerServer extends UntypedServiceImplementation {
   submitStream: handleBidiStreamingCall<SubmitStreamRequest, SubmitStreamResponse>;
   /**
    * Events from from_seq on, in order, without end, and a heartbeat every second. OUT_OF_RANGE if from_seq is no longer
-   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one).
+   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one), with the
+   * reason Forked if fork and checksum are not those of this history at from_seq - 1.
    */
   streamEvents: handleServerStreamingCall<StreamEventsRequest, StreamEventsResponse>;
   getHead: handleUnaryCall<GetHeadRequest, GetHeadResponse>;
@@ -4914,7 +5023,8 @@ export interface SequencerClient extends Client {
   ): ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>;
   /**
    * Events from from_seq on, in order, without end, and a heartbeat every second. OUT_OF_RANGE if from_seq is no longer
-   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one).
+   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one), with the
+   * reason Forked if fork and checksum are not those of this history at from_seq - 1.
    */
   streamEvents(
     request: StreamEventsRequest,

@@ -1,0 +1,150 @@
+/**
+ * Restores a data directory from a backup, or from the copy of a damaged one, and begins a new fork of its history: entries
+ * after the copy were acknowledged, and whoever has seen them must be able to tell.
+ *
+ * The copy is made and checked beside the data directory's content, which is moved aside and kept. A backend does not start
+ * after an interrupted restore.
+ */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { Clock, Effect } from "effect"
+import { machine } from "./engine/EngineMachine.ts"
+import * as Backup from "./journal/Backup.ts"
+import { Journal, lock } from "./journal/Journal.ts"
+import { JournalError } from "./journal/JournalError.ts"
+import { recover } from "./journal/Recovery.ts"
+import * as Serve from "./server/Serve.ts"
+
+/** Entries of the replaced journal after the end of the copy. */
+export interface Lost {
+  readonly entries: number
+  /** Commands among the entries that could be read, and the times of the first and the last one, Unix ms. */
+  readonly commands: number
+  readonly from_ms: number | null
+  readonly until_ms: number | null
+}
+
+export interface Restored {
+  readonly directory: string
+  /** Where the former content is; null where there was none. */
+  readonly replaced: string | null
+  readonly epoch: string
+  /** Id of the fork that the restore began. */
+  readonly fork: string
+  /** Entries, time of the last one and newest event of the restored history. */
+  readonly entries: number
+  readonly at_ms: number
+  readonly head_seq: number
+  readonly state_hash: string
+  /** Null where it is not known: there was no journal, or one of another history. */
+  readonly lost: Lost | null
+}
+
+const JOURNAL = join("backend", "journal.sqlite")
+
+/** Names in a data directory that a restore replaces. */
+const contentOf = (directory: string): ReadonlyArray<string> =>
+  existsSync(directory)
+    ? readdirSync(directory).filter((name) => name === "backend" || /\.(json|sqlite(-wal|-shm)?)$/u.test(name))
+    : []
+
+/** What the replaced journal holds after the end of the restored one. */
+const lostOf = (former: string, restored: Journal): Lost | null => {
+  if (!existsSync(former)) return null
+  let journal: Journal | undefined
+  try {
+    journal = Journal.read(former, { damaged: true })
+    const { position } = restored
+    const witnessed = Journal.witnessed(former)?.position ?? 0
+    const entries = Math.max(journal.position, witnessed) - position
+    if (journal.origin.epoch !== restored.origin.epoch || entries < 0) return null
+    if (journal.chainAt(position) !== restored.checksum) return null
+    const lost = { entries, commands: 0, from_ms: null as number | null, until_ms: null as number | null }
+    try {
+      for (const { at_ms, command } of journal.entries(position)) {
+        lost.from_ms ??= at_ms
+        lost.until_ms = at_ms
+        if (command !== undefined) lost.commands++
+      }
+    } catch {
+      // damaged from here on: what could be read is counted
+    }
+    return lost
+  } catch {
+    return null
+  } finally {
+    journal?.close()
+  }
+}
+
+/** Replays the copy and begins its fork. Returns what it holds. */
+const beginFork = (directory: string, fork: string, now_ms: number, former: string) => {
+  const journal = Journal.existing(Serve.journalPath(directory))
+  try {
+    const limits = { events_kept_max: 0, bytes_kept_max: 0 }
+    const { at_ms, state } = recover(machine, journal, { limits, warn: () => {} })
+    const head_seq = machine.headSeq(state)
+    journal.beginFork(fork, head_seq, now_ms)
+    return {
+      epoch: journal.origin.epoch,
+      fork,
+      entries: journal.position,
+      at_ms,
+      head_seq,
+      state_hash: machine.hash(state),
+      lost: lostOf(former, journal)
+    }
+  } finally {
+    journal.close()
+  }
+}
+
+const move = (names: ReadonlyArray<string>, from: string, to: string): void => {
+  for (const name of names) renameSync(join(from, name), join(to, name))
+}
+
+/**
+ * Replaces the content of a data directory by a copy of `source`, a backup or another data directory, which may be the
+ * same one. No program may use the data directory meanwhile.
+ */
+export const restore = (dataDir: string, source: string): Effect.Effect<Restored, JournalError> =>
+  Effect.gen(function* () {
+    const now_ms = yield* Clock.currentTimeMillis
+    const directory = resolve(dataDir)
+    const aside = Serve.restoringPath(directory)
+    const former = join(directory, JOURNAL)
+    const failed = (cause: unknown) =>
+      cause instanceof JournalError
+        ? cause
+        : new JournalError({ message: `the restore failed: ${(cause as Error).message}`, cause })
+    yield* Effect.acquireRelease(
+      Effect.try({
+        try: () => (existsSync(former) ? lock(`${former}.lock`) : () => {}),
+        catch: failed
+      }),
+      (release) => Effect.sync(release)
+    )
+    yield* Effect.try({
+      try: () => {
+        mkdirSync(directory, { recursive: true, mode: 0o700 })
+        rmSync(aside, { recursive: true, force: true })
+      },
+      catch: failed
+    })
+    yield* Backup.backup(source, aside)
+    return yield* Effect.try({
+      try: (): Restored => {
+        const restored = beginFork(aside, crypto.randomUUID(), now_ms, former)
+        const names = contentOf(directory)
+        const replaced = join(directory, `replaced-${new Date(now_ms).toISOString().replaceAll(":", "-")}`)
+        if (names.length > 0) {
+          mkdirSync(replaced, { mode: 0o700 })
+          move(names, directory, replaced)
+        }
+        move(readdirSync(aside), aside, directory)
+        rmSync(aside, { recursive: true, force: true })
+        return { directory, replaced: names.length > 0 ? replaced : null, ...restored }
+      },
+      catch: failed
+    })
+  }).pipe(Effect.scoped)
