@@ -96,7 +96,7 @@ const lane = (
     Layer.provide(SqlHistory.layer),
     Layer.provide(SqliteCommits.layer(options)),
     Layer.provide(NodeSqlite.layer(options)),
-    Layer.provide(Layer.succeed(Leadership, { term: () => (role === "leader" ? 1 : undefined) })),
+    Layer.provide(Layer.succeed(Leadership, { term: () => (role === "leader" ? 1 : undefined), resign: Effect.void })),
     Layer.provide(BackendHealth.layer),
     Layer.provide(
       Layer.mergeAll(

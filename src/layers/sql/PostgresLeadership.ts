@@ -6,7 +6,7 @@
  * connection pooler in between must not share sessions (pgbouncer: `pool_mode = session`).
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
-import { Effect, Layer } from "effect"
+import { Effect, Latch, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { Leadership } from "../../services/operations/Leadership.ts"
 import { withTimeout } from "../../services/operations/Timeout.ts"
@@ -18,6 +18,9 @@ const EVERY = "250 millis"
 /** Silence after which the server releases the lock, and after which a leader without a response resigns, in ms. */
 const SILENCE_MS = 2_000
 
+/** Pause of a gateway that resigned, in which others take the lock. */
+const RESIGNED = "5 seconds"
+
 const TRY = `SELECT pg_try_advisory_lock(hashtextextended(current_schema() || ' leadership', 0)) AS mine`
 
 export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
@@ -26,6 +29,7 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
     Effect.gen(function* () {
       let terms = 0
       let term: number | undefined
+      const resigned = Latch.makeUnsafe(false)
       const config = NodePostgres.configOf(options, "trading-gateway leadership")
       const startupParameters = { ...config.startupParameters, idle_session_timeout: String(SILENCE_MS) }
 
@@ -44,14 +48,20 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
         })
       ).pipe(Effect.ensuring(Effect.sync(() => (term = undefined))))
 
-      yield* session.pipe(
+      const resignation = resigned.await.pipe(
+        Effect.andThen(
+          Effect.logWarning("this gateway cannot commit to the read model and resigns: another one may lead")
+        )
+      )
+      yield* Effect.raceFirst(session, resignation).pipe(
         Effect.catch((error: SqlError.SqlError) =>
           Effect.logWarning("leader election failed: another gateway may write the read model", error)
         ),
-        Effect.andThen(Effect.sleep(EVERY)),
+        Effect.andThen(Effect.suspend(() => Effect.sleep(resigned.isOpen() ? RESIGNED : EVERY))),
+        Effect.andThen(resigned.close),
         Effect.forever,
         Effect.forkScoped
       )
-      return { term: () => term }
+      return { term: () => term, resign: Effect.asVoid(resigned.open) }
     })
   )

@@ -6,9 +6,11 @@
  * model accepts only the projection that follows its position ({@link History.commit}). By default a gateway shares
  * its read model with no other and always leads.
  */
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 
 export class Leadership extends Context.Reference<{
   /** Number of times that this gateway became the leader; `undefined` while it does not lead. */
   readonly term: () => number | undefined
-}>("gateway/services/Leadership", { defaultValue: () => ({ term: () => 1 }) }) {}
+  /** Stops leading for a while, because this gateway cannot commit: another one may be able to. */
+  readonly resign: Effect.Effect<void>
+}>("gateway/services/Leadership", { defaultValue: () => ({ term: () => 1, resign: Effect.void }) }) {}

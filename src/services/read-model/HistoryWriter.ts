@@ -33,6 +33,9 @@ const FOLLOW_PAUSE = Duration.millis(10)
 /** Pauses while the history does not respond: the first one, doubled up to the longest, in ms. */
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
+/** Time without a commit, though events are unwritten, after which a leader resigns; and how often that is checked. */
+export const RESIGN_MS = 3_000
+const RESIGN_CHECK = Duration.millis(250)
 /** Time for the last commits at shutdown; what is left is read from the backend again. */
 const SHUTDOWN_WAIT = Duration.seconds(2)
 
@@ -63,7 +66,10 @@ class Run {
     if (at === undefined) {
       return written === undefined ? Effect.void : new Superseded({ message: "the history is empty" })
     }
-    if (numbering !== undefined && (at.epoch !== numbering.epoch || at.began !== numbering.began)) {
+    if (
+      numbering !== undefined &&
+      (at.epoch !== numbering.epoch || at.began !== numbering.began || at.stream !== numbering.stream)
+    ) {
       return new Superseded({ message: "the read model was rebuilt" })
     }
     if (at.seq < this.backlog.writtenSeq) {
@@ -111,6 +117,8 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
   const metrics = yield* CurrentMetricsRegistry
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
   let run = new Run(undefined, new Set())
+  /** When this gateway last committed, or had nothing to commit as leader; monotonic, in ms. */
+  let progressed_ms = now()
 
   const commitTimes = metrics.histogram("gateway_projector_commit_seconds", {})
   const writtenEvents = metrics.counter("gateway_history_written_events_total", {})
@@ -161,7 +169,11 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     const entry = of.backlog.divided
     if (entry === undefined) return
     const rest = entry.events.filter(({ seq }) => seq > of.backlog.writtenSeq)
-    const projection = new Projecting(model, of.houseUsers).next(entry.projection.position.epoch, rest)
+    const projection = new Projecting(model, of.houseUsers).next(
+      entry.projection.position.epoch,
+      rest,
+      entry.projection.position
+    )
     // instruments that the backend was asked for are not in the events
     of.backlog.replaceDivided({ ...projection, instruments: entry.projection.instruments }, rest)
   })
@@ -179,7 +191,12 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
       const merged = mergeProjections(batch)
       const began = performance.now()
       yield* stored.commit(merged).pipe(
-        Effect.andThen(Effect.sync(() => backlog.advance(merged.position))),
+        Effect.andThen(
+          Effect.sync(() => {
+            progressed_ms = now()
+            backlog.advance(merged.position)
+          })
+        ),
         // an earlier attempt that seemed to fail succeeded, or another gateway was first
         Effect.catchTag("ProjectionRefused", ({ position }) => of.align(position))
       )
@@ -215,6 +232,17 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     yield* Effect.sleep(yield* attempt)
   })
   yield* Effect.forkScoped(Effect.forever(write))
+  // a leader that cannot commit would stop the whole fleet, because the others wait for it
+  const watch = Effect.suspend(() => {
+    const { since_ms } = run.backlog
+    if (leadership.term() === undefined || since_ms === undefined) progressed_ms = now()
+    else if (now() - Math.max(progressed_ms, since_ms) >= RESIGN_MS) {
+      progressed_ms = now()
+      return leadership.resign
+    }
+    return Effect.void
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(watch, RESIGN_CHECK)))
   /** Writes what is left, unless the history fails. */
   const finish = alone.withPermits(1)(
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** Gateways over one history: each shows what arrives, one of them writes it behind, and either may go at any moment. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Logger } from "effect"
+import { Context, Effect, Fiber, Latch, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { Event } from "../../../src/domain/Event.ts"
 import { Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
@@ -8,7 +8,7 @@ import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable, ProjectionRefused } from "../../../src/services/History.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
-import { HistoryWriter } from "../../../src/services/read-model/HistoryWriter.ts"
+import { HistoryWriter, RESIGN_MS } from "../../../src/services/read-model/HistoryWriter.ts"
 import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
 import { Projector } from "../../../src/services/read-model/Projector.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
@@ -30,13 +30,15 @@ const aWhile = Effect.forEach(Array.from({ length: 20 }), () =>
 const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
   const feed = new ScriptedFeed()
   const backend = new ScriptedBackend()
-  const state = { term: undefined as number | undefined, isCutOff: false, commits: 0 }
+  const state = { term: undefined as number | undefined, isCutOff: false, isHung: false, commits: 0, resigned: 0 }
+  const released = Latch.makeUnsafe(false)
   const own = History.of({
     ...history,
     position: Effect.suspend(() => (state.isCutOff ? new HistoryUnavailable({}) : history.position)),
     commit: (projection) =>
       Effect.suspend(() => {
         if (state.isCutOff) return new HistoryUnavailable({})
+        if (state.isHung) return released.await
         state.commits++
         return history.commit(projection)
       })
@@ -46,7 +48,9 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
       Layer.provideMerge(HistoryWriter.layer({ unwritten_events_max: UNWRITTEN })),
       Layer.provide(BackendHealth.layer),
       Layer.provide(Layer.succeed(History, own)),
-      Layer.provide(Layer.succeed(Leadership, { term: () => state.term })),
+      Layer.provide(
+        Layer.succeed(Leadership, { term: () => state.term, resign: Effect.sync(() => void state.resigned++) })
+      ),
       Layer.provide([feed.layer, backend.layer, Logger.layer([])]),
       Layer.fresh
     )
@@ -63,6 +67,7 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
     feed,
     backend,
     state,
+    released,
     received,
     seen,
     streams,
@@ -324,4 +329,25 @@ describe("a writer", () => {
       assert.strictEqual(writer.progress().written_seq, 5)
     })
   )
+
+  for (const fault of ["isCutOff", "isHung"] as const)
+    it.effect(
+      `resigns after ${RESIGN_MS} ms without a commit (${fault}), and not while it commits or has nothing to`,
+      () =>
+        Effect.gen(function* () {
+          const { a } = yield* two
+          a.state.term = 1
+          a.feed.tell(...balances(1, 1))
+          yield* TestClock.adjust(2 * RESIGN_MS)
+          assert.deepStrictEqual([a.written(), a.state.resigned], [1, 0])
+          a.state[fault] = true
+          a.feed.tell(...balances(2, 2))
+          yield* TestClock.adjust(RESIGN_MS - 500)
+          assert.strictEqual(a.state.resigned, 0)
+          yield* TestClock.adjust(1_000)
+          assert.strictEqual(a.state.resigned, 1)
+          // the shutdown waits for the commit
+          yield* a.released.open
+        })
+    )
 })
