@@ -88,7 +88,11 @@ const conditionalAt = (price: string): Body =>
   })
 
 /** Encodes the events of an input for subscribers. */
-const encode = (events: ReadonlyArray<Event>) => new EventLog("stalls").encode(events)
+const encode = (events: ReadonlyArray<Event>) =>
+  new EventLog("stalls").encode(
+    events,
+    events.map(() => 0)
+  )
 
 class World {
   private readonly state = Engine.initial({
