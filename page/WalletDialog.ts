@@ -90,7 +90,7 @@ const keySection = (session: Session): HTMLElement => {
         : value.seed === undefined
           ? "The key is sealed: it signs, but it cannot be read out or saved."
           : value.guarded
-            ? "Whoever has the file has the money: save it with a passphrase. The other form is what the command line reads; keep it readable for you only."
+            ? "Anyone with the file has the money: save it with a passphrase. The other form is what the command line reads; keep it readable for you only."
             : "This browser cannot protect the key: anyone who uses the browser can read it from its storage."
     )
   })
