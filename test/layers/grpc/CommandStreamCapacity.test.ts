@@ -54,7 +54,12 @@ beforeEach(() => {
     }
   }
   const silence = { await: () => () => {}, isSilent: () => false }
-  stream = new CommandStream({ client, silence, onMove: () => () => {}, metadata: () => undefined } as unknown as Channel)
+  stream = new CommandStream({
+    client,
+    silence,
+    onMove: () => () => {},
+    metadata: () => undefined
+  } as unknown as Channel)
 })
 afterEach(() => {
   stream.close()
