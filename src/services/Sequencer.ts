@@ -195,6 +195,8 @@ export class Sequencer extends Context.Service<
         /** The history, and its checksum at the head; absent where the backend has none. */
         readonly fork?: string | undefined
         readonly checksum?: number | undefined
+        /** Seq of the oldest event that the feed can begin with; absent: unknown. */
+        readonly first_seq?: number | undefined
       },
       ReadError
     >

@@ -18,7 +18,7 @@ export class ScriptedBackend {
   /** The book that a read returns; undefined: unavailable. Can change between reads. */
   book: (symbol: string) => BookAnswer | undefined = () => undefined
   bookReads = 0
-  head = { epoch: "e1", head_seq: 0 }
+  head: { epoch: string; head_seq: number; fork?: string; first_seq?: number } = { epoch: "e1", head_seq: 0 }
   openOrders: ReadonlyArray<{ readonly user_id: string; readonly order: Order }> = []
   as_of_seq = 0
   accounts: ReadonlyArray<SubAccountState> = []

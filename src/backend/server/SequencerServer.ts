@@ -204,6 +204,7 @@ export const make = ({ writer, log, events, now, monotonic = () => performance.n
       fork: log.fork,
       head_seq: log.head,
       checksum: log.checksumAt(log.head),
+      first_seq: log.oldest,
       server_ts_ms: now()
     })
 

@@ -25,7 +25,7 @@ import * as BackendReads from "./BackendReads.ts"
 import { HistoryWriter, type Superseded } from "./HistoryWriter.ts"
 import { loadReadModel } from "./LoadReadModel.ts"
 import { backOff } from "./ProjectorBackOff.ts"
-import { rebuildReadModel, restartReadModel } from "./RebuildReadModel.ts"
+import { changeHistory, rebuildReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
@@ -277,9 +277,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
         metrics.counter("gateway_read_model_rebuilds_total", { reason: gone.reason }).add(1)
         // a position before the first event is on every history
         const isForked = gone.reason === "Forked" && position !== undefined && position.seq > 0
-        const rebuild = isForked ? restartReadModel(writer, position!) : rebuildReadModel(writer, position)
-        const head = yield* insist("rebuilding the read model", rebuild)
-        headSeq = isForked ? 0 : (head ?? headSeq)
+        const rebuild = isForked ? changeHistory(writer, position!) : rebuildReadModel(writer, position)
+        headSeq = (yield* insist("rebuilding the read model", rebuild)) ?? headSeq
         isStale = true
       } else {
         isStale ||= hasFailed(cause, "Superseded")

@@ -2,9 +2,9 @@
  * Rebuilds the read model when the event stream cannot be resumed at its position. The leader rebuilds it, the other gateways
  * load the result.
  *
- * A backend on another history (after a restore) has every event of it: all rows are deleted, and the events are read from the
- * first one on. A backend that no longer has the events after the position gives open orders, balances and positions, and the
- * numbering begins there.
+ * A backend on another history (after a restore) that still has all its events: all rows are deleted, and the events are read
+ * from the first one on. A backend that no longer has the events gives open orders, balances and positions, and the numbering
+ * begins there; the histories stay.
  */
 import { Clock, Effect, Schema } from "effect"
 import type { ModelPosition } from "../../domain/Projection.ts"
@@ -86,36 +86,28 @@ export const rebuildReadModel = (writer: HistoryWriter["Service"], position: Mod
     return after.head_seq
   }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))
 
-/** Deletes the read model of another history, so that it is built again from the first event. */
-export const restartReadModel = (writer: HistoryWriter["Service"], position: ModelPosition) =>
+/**
+ * Leaves the history of the read model for that of the backend. Rows are deleted only where the backend can send every event
+ * again. Returns the head to reach, as {@link rebuildReadModel}.
+ */
+export const changeHistory = (writer: HistoryWriter["Service"], position: ModelPosition) =>
   Effect.gen(function* () {
     const sequencer = yield* Sequencer
     if (!(yield* writer.settle)) return undefined
-    const head = yield* sequencer.head
-    const start: ModelPosition = {
-      epoch: head.epoch,
-      seq: 0,
-      began: 0,
-      ts_ms: 0,
-      // positions of the other history must not be resumed
-      stream: `${head.fork ?? head.epoch}-0`
-    }
-    yield* writer.stored.clear(position, start).pipe(
-      Effect.andThen(
-        Effect.logError(
-          "the backend is on another history than the read model, as after a restore: the read model is built again from its first event"
-        ).pipe(
-          Effect.annotateLogs({
-            epoch: head.epoch,
-            fork: head.fork,
-            head_seq: head.head_seq,
-            former_fork: position.fork,
-            former_seq: position.seq
-          })
-        )
-      ),
-      // another gateway was first
-      Effect.catchTag("ProjectionRefused", () => Effect.void)
+    const { epoch, first_seq, fork, head_seq } = yield* sequencer.head
+    const isComplete = first_seq === 1
+    yield* Effect.logError(
+      "the backend is on another history than the read model, as after a restore: " +
+        (isComplete
+          ? "the read model is built again from its first event"
+          : "it no longer has its first events, so open orders, balances and positions are read again, and the histories may contain records of the former history")
+    ).pipe(
+      Effect.annotateLogs({ epoch, fork, head_seq, first_seq, former_fork: position.fork, former_seq: position.seq })
     )
-    return head.head_seq
+    if (!isComplete) return yield* rebuildReadModel(writer, position)
+    // positions of the other history must not be resumed
+    const start: ModelPosition = { epoch, seq: 0, began: 0, ts_ms: 0, stream: `${fork ?? epoch}-0` }
+    // refused: another gateway was first
+    yield* writer.stored.clear(position, start).pipe(Effect.catchTag("ProjectionRefused", () => Effect.void))
+    return 0
   }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))

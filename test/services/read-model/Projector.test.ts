@@ -281,6 +281,44 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  /** Orders that are readable after a restored backend, on another fork, has sent event 41. */
+  const afterRestore = (first_seq: number) => {
+    const { feed, backend, layer } = setting()
+    return Effect.gen(function* () {
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.order({ order_id: uuid(5) })))
+      feed.tell(event(2, body.order({ order_id: uuid(5), order_status: "Cancelled" })))
+      yield* reached(2)
+      yield* (yield* WrittenHistory).all
+      backend.head = { epoch: "e1", fork: "f2", head_seq: 41, first_seq }
+      backend.as_of_seq = 40
+      backend.openOrders = [{ user_id: alice, order: order({ order_id: uuid(7) }) }]
+      feed.log.length = 0
+      feed.log.push(event(first_seq === 1 ? 1 : 41, body.balance()))
+      feed.forget("Forked")
+      yield* eventually("followed again", () => feed.followed.length === 2)
+      return yield* Effect.forEach([5, 7], (n) =>
+        Effect.map(
+          history.order({
+            user_id: alice,
+            sub_account_address: userOf(1).account(0),
+            order_id: uuid(n),
+            order_link_id: undefined
+          }),
+          (found) => found !== undefined
+        )
+      )
+    }).pipe(Effect.provide(layer))
+  }
+
+  it.effect("deletes its rows for another history only if the backend has its first event", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* afterRestore(1), [false, false])
+      assert.deepStrictEqual(yield* afterRestore(12), [true, true])
+    })
+  )
+
   it.effect("starts where the last process stood, with tickers and trades as they were", () => {
     const history = SqliteStores.history
     const first = setting()

@@ -473,7 +473,11 @@ export interface GetHeadResponse {
   /** as in StreamEventsResponse */
   fork: string;
   /** running checksum of the journal at head_seq; absent: the backend has none */
-  checksum?: number | undefined;
+  checksum?:
+    | number
+    | undefined;
+  /** seq of the oldest event that StreamEvents can begin with; 0: unknown */
+  first_seq: number;
 }
 
 export interface GetOrderBookRequest {
@@ -4132,7 +4136,7 @@ export const GetHeadRequest: MessageFns<GetHeadRequest> = {
 };
 
 function createBaseGetHeadResponse(): GetHeadResponse {
-  return { epoch: "", head_seq: 0, server_ts_ms: 0, fork: "", checksum: undefined };
+  return { epoch: "", head_seq: 0, server_ts_ms: 0, fork: "", checksum: undefined, first_seq: 0 };
 }
 
 export const GetHeadResponse: MessageFns<GetHeadResponse> = {
@@ -4151,6 +4155,9 @@ export const GetHeadResponse: MessageFns<GetHeadResponse> = {
     }
     if (message.checksum !== undefined) {
       writer.uint32(45).fixed32(message.checksum);
+    }
+    if (message.first_seq !== 0) {
+      writer.uint32(48).uint64(message.first_seq);
     }
     return writer;
   },
@@ -4206,6 +4213,14 @@ export const GetHeadResponse: MessageFns<GetHeadResponse> = {
             }
 
             message.checksum = reader.fixed32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.first_seq = longToNumber(reader.uint64());
             continue;
           }
         }
