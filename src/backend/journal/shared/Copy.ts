@@ -15,7 +15,8 @@ const RETRY_MS = 1000
 
 /**
  * Opens the copy at a path until the scope closes. Waits for the database. Where the database has no journal yet, `made`
- * begins one. A copy with entries that the database does not have is moved aside.
+ * begins one. A copy with entries that the database does not have is moved aside, unless the database is empty: then it is
+ * the only journal there is, and the start fails.
  */
 export const open = Effect.fnUntraced(function* (
   database: JournalDatabase,
@@ -34,6 +35,13 @@ export const open = Effect.fnUntraced(function* (
   const matched = Effect.scoped(
     Effect.gen(function* () {
       const session = yield* database.open
+      const entries = copy?.position ?? 0
+      if (entries > 0 && (yield* session.turns(0)).length === 0)
+        return yield* new JournalError({
+          message:
+            `${path} has ${entries} entries and the database of JOURNAL_URL has none. ` +
+            "To begin a new journal in the database, use an empty DATA_DIR; to continue this one, start without JOURNAL_URL"
+        })
       const origin = yield* session.origin(copy?.origin ?? made())
       if (copy === undefined) return yield* openFile(() => origin)
       if (copy.origin.epoch !== origin.epoch)

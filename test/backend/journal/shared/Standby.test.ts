@@ -208,6 +208,15 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     )
   })
 
+  it("refuses to replace a journal in a file by an empty database", async () => {
+    const directory = place()
+    const alone = await start(directory, { machine })
+    await submitAll(alone.client, [commands("a", 3)])
+    await alone.stop()
+    const message = await backend("first", directory).then(() => "started", String)
+    assert.match(message, /has 3 entries and the database of JOURNAL_URL has none/u)
+  })
+
   it("builds a copy anew that has entries which the database does not have", async () => {
     const directory = place()
     const first = await backend("first", directory)
