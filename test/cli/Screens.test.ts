@@ -14,13 +14,14 @@ const page = join(home, "docs/cli.md")
 
 const INTRODUCTION = `# Command line
 
-\`gateway\` runs the exchange and is a client for one: \`npx trading-gateway\` from the package, \`node src/cli/main.ts\` from the sources.
+\`gateway\` runs the exchange and is a client for one: \`npx trading-gateway\` from the package, \`npm run -s gateway --\` from the sources.
 The screens on this page come from a test; \`UPDATE=1 npx vitest run test/cli/Screens.test.ts\` regenerates them.
 
 | | |
 |---|---|
 | \`--url\`, \`GATEWAY_URL\` | URL of the gateway; default http://127.0.0.1:3010 |
 | \`--key\`, \`GATEWAY_SEED\` | key to use: a name or a path; or its seed, from the environment only |
+| \`GATEWAY_API_KEY\` | seed of the API key of [\`gateway mcp\`](guides/mcp.md) |
 | \`GATEWAY_HOME\` | folder of keys and sessions; default \`~/.trading-gateway\` |
 | \`--json\` | JSON, one value per line; an error is \`{"error": {"code", "message", "hint", "details"}}\` on standard error |
 | \`NO_COLOR\` | no colours |

@@ -159,7 +159,7 @@ export const FAULTS: ReadonlyArray<Fault> = [
   },
   {
     name: "funding is paid in the order in which positions were opened",
-    right: "[...market.holders].sort(Accounts.byAddress)",
+    right: "yield* sort(market.holders, Accounts.byAddress)",
     wrong: "[...market.holders]"
   },
   {

@@ -15,7 +15,7 @@ import { BackendHealth } from "../operations/BackendHealth.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import * as Tracing from "../operations/Tracing.ts"
-import { Feed, type FeedFrame, type FeedGone } from "../Feed.ts"
+import { Feed, type FeedFrame, FeedGone } from "../Feed.ts"
 import { History } from "../History.ts"
 import { MarketState } from "../markets/MarketState.ts"
 import { MarketView } from "../markets/MarketView.ts"
@@ -100,6 +100,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const reads = yield* BackendReads.make(markets)
   const metrics = yield* CurrentMetricsRegistry
   const tracer = yield* Tracing.CurrentTracer
+  const rebuilds = (reason: FeedGone["reason"]) => metrics.counter("gateway_read_model_rebuilds_total", { reason })
+  // exported from the start, with 0
+  for (const reason of FeedGone.fields.reason.literals) rebuilds(reason)
   const shownEvents = metrics.counter("gateway_projector_events_total", {})
   const houseUsers = options.houseUsers ?? new Set<string>()
 
@@ -274,7 +277,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       disconnected()
       const gone = cause.reasons.find(Cause.isFailReason)?.error
       if (gone?._tag === "FeedGone") {
-        metrics.counter("gateway_read_model_rebuilds_total", { reason: gone.reason }).add(1)
+        rebuilds(gone.reason).add(1)
         // a position before the first event is on every history
         const isForked = gone.reason === "Forked" && position !== undefined && position.seq > 0
         const rebuild = isForked ? changeHistory(writer, position!) : rebuildReadModel(writer, position)

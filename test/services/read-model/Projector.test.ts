@@ -288,7 +288,7 @@ describe("Projector", () => {
       const history = yield* History
       yield* eventually("followed", () => feed.isFollowed)
       feed.tell(event(1, body.order({ order_id: uuid(5) })))
-      feed.tell(event(2, body.order({ order_id: uuid(5), order_status: "Cancelled" })))
+      feed.tell(event(2, body.order({ order_id: uuid(5), order_status: "Canceled" })))
       yield* reached(2)
       yield* (yield* WrittenHistory).all
       backend.head = { epoch: "e1", fork: "f2", head_seq: 41, first_seq }
