@@ -18,9 +18,9 @@ const python = (args: ReadonlyArray<string>, env: Readonly<Record<string, string
   run(PYTHON, [...args], { cwd, env: { ...pythonEnv, ...env } })
 
 /** Programs of the README, in order. */
-const programs = [...readFileSync(join(pythonClient, "README.md"), "utf8").matchAll(/```python[^\n]*\n(.*?)```/gsu)].map(
-  ([, text]) => text!
-)
+const programs = [
+  ...readFileSync(join(pythonClient, "README.md"), "utf8").matchAll(/```python[^\n]*\n(.*?)```/gsu)
+].map(([, text]) => text!)
 
 describe.skipIf(!hasPython)("the Python client", () => {
   const folder = temporaryFolder("python")
