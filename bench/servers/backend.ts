@@ -1,7 +1,13 @@
 /** A backend that acknowledges every command at once, unary and streamed: the same work for every variant. */
 import * as grpc from "@grpc/grpc-js"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
-import { type Command, type CommandResult, SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
+import {
+  type Command,
+  type CommandResult,
+  type GetHeadResponse,
+  SequencerService,
+  type StreamEventsResponse
+} from "../../src/proto/gateway/v1/sequencer.ts"
 import type { Instrument } from "../../src/proto/gateway/v1/types.ts"
 import { serve } from "./usage.ts"
 
@@ -83,6 +89,14 @@ const levels = (from: number, step: number) =>
 const bids = levels(60_000, -0.1)
 const asks = levels(60_000.1, 0.1)
 
+const heartbeat = (): StreamEventsResponse => ({
+  epoch: EPOCH,
+  fork: "",
+  events: [],
+  checksums: [],
+  heartbeat: { head_seq: 0, server_ts_ms: Date.now(), refusing: [], warnings: [], checksum: undefined }
+})
+
 const server = new grpc.Server()
 server.addService(SequencerService, {
   submit: (call: grpc.ServerUnaryCall<{ command: Command }, unknown>, callback: grpc.sendUnaryData<unknown>) => {
@@ -94,16 +108,22 @@ server.addService(SequencerService, {
     call.on("end", () => call.end())
     call.on("error", () => {})
   },
-  streamEvents: (call: grpc.ServerWritableStream<unknown, unknown>) => {
-    const beat = () =>
-      call.write({ epoch: EPOCH, events: [], heartbeat: { head_seq: 0, server_ts_ms: Date.now(), refusing: [] } })
+  streamEvents: (call: grpc.ServerWritableStream<unknown, StreamEventsResponse>) => {
+    const beat = () => call.write(heartbeat())
     beat()
     const timer = setInterval(beat, 1_000)
     call.on("close", () => clearInterval(timer))
     call.on("error", () => {})
   },
-  getHead: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>
-    callback(null, { epoch: EPOCH, head_seq: 0, server_ts_ms: Date.now() }),
+  getHead: (_: unknown, callback: grpc.sendUnaryData<GetHeadResponse>) =>
+    callback(null, {
+      epoch: EPOCH,
+      fork: "",
+      head_seq: 0,
+      first_seq: 1,
+      checksum: undefined,
+      server_ts_ms: Date.now()
+    }),
   getOrderBook: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>
     callback(null, { bids, asks, book_seq: 0, mts: 0, as_of_seq: 0 }),
   getOpenOrders: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>

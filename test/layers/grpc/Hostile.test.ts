@@ -11,7 +11,11 @@ import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcReferee from "../../../src/layers/grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "../../../src/layers/grpc/GrpcSequencer.ts"
 import { PAGES_MAX } from "../../../src/layers/grpc/Pages.ts"
-import { SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
+import {
+  type GetHeadResponse,
+  SequencerService,
+  type StreamEventsResponse
+} from "../../../src/proto/gateway/v1/sequencer.ts"
 import type { FeedFrame } from "../../../src/services/Feed.ts"
 import { deposit } from "../../doubles/FakeMachine.ts"
 import { type Commands, type Events, type Hostile, hostile, type Unary } from "../../doubles/HostileBackend.ts"
@@ -20,7 +24,14 @@ import { stillClock } from "../../doubles/StillClock.ts"
 /** A response that no decoder accepts: a field longer than the message. */
 const GARBAGE = Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x07, 0x01])
 const HOUR_MS = 3_600_000
-const HEAD = { epoch: "e", head_seq: 7, server_ts_ms: 0 }
+const HEAD: GetHeadResponse = {
+  epoch: "e",
+  fork: "",
+  head_seq: 7,
+  first_seq: 0,
+  checksum: undefined,
+  server_ts_ms: 0
+}
 
 const against = async (
   handlers: { readonly sequencer?: UntypedServiceImplementation; readonly referee?: UntypedServiceImplementation },
@@ -122,17 +133,14 @@ describe.concurrent("a read", { timeout: 60_000 }, () => {
 describe.concurrent("the event stream", { timeout: 60_000 }, () => {
   const event = (seq: number, body: object) => ({ seq, ts_ms: 0, step: seq, event: body })
   const liquidation = { symbol: "BTC-USDC", side: 1, size: "1", bust_price: "1" }
-  const events = (...seqs: ReadonlyArray<number>) => ({
-    epoch: "e",
-    events: seqs.map((seq) => event(seq, { $case: "liquidation_started", value: liquidation })),
-    heartbeat: undefined
-  })
+  const message = (events: ReadonlyArray<object>) => {
+    const rest: Omit<StreamEventsResponse, "events"> = { epoch: "e", fork: "", checksums: [], heartbeat: undefined }
+    return { ...rest, events }
+  }
+  const events = (...seqs: ReadonlyArray<number>) =>
+    message(seqs.map((seq) => event(seq, { $case: "liquidation_started", value: liquidation })))
   /** A body of the named kind, without its required fields. */
-  const hollow = (seq: number) => ({
-    epoch: "e",
-    events: [event(seq, { $case: "adl_changed", value: {} })],
-    heartbeat: undefined
-  })
+  const hollow = (seq: number) => message([event(seq, { $case: "adl_changed", value: {} })])
 
   /** Follows the stream over the connections that the backend serves in turn, repeating the last one, until `seq` arrives. */
   const followed = (connections: ReadonlyArray<Events>, seq: number) => {
@@ -195,7 +203,7 @@ describe.concurrent("the event stream", { timeout: 60_000 }, () => {
       const write = (): void => {
         while (written < count) {
           const body = { $case: "liquidation_started", value: padding }
-          if (!call.write({ epoch: "e", events: [event(++written, body)], heartbeat: undefined })) {
+          if (!call.write(message([event(++written, body)]))) {
             return void call.once("drain", write)
           }
         }

@@ -5,7 +5,11 @@ import { assert, it } from "vitest"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcSequencer from "../../../src/layers/grpc/GrpcSequencer.ts"
-import { SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
+import {
+  type GetHeadResponse,
+  SequencerService,
+  type StreamEventsResponse
+} from "../../../src/proto/gateway/v1/sequencer.ts"
 import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { type Command, Sequencer } from "../../../src/services/Sequencer.ts"
 import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
@@ -104,11 +108,12 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
 
 it("streams that were lost are counted", { timeout: 60_000 }, () => {
   let connections = 0
-  const heartbeat = { head_seq: 0, server_ts_ms: 0, refusing: [], warnings: [] }
+  const heartbeat = { head_seq: 0, server_ts_ms: 0, refusing: [], warnings: [], checksum: undefined }
+  const message: StreamEventsResponse = { epoch: "e", fork: "", events: [], checksums: [], heartbeat }
   const streamEvents: Events = (call) => {
     call.on("error", () => {})
     if (++connections <= 2) call.end()
-    else call.write({ epoch: "e", events: [], heartbeat })
+    else call.write(message)
   }
   return against({ streamEvents }, async (meter, endpoint, scope) => {
     const channel = await Effect.runPromise(Channel.make(endpoint).pipe(Scope.provide(scope)))
@@ -129,10 +134,16 @@ it("streams that were lost are counted", { timeout: 60_000 }, () => {
 it("an open and a closed circuit are reported by the read that it guards", { timeout: 60_000 }, () => {
   const clock = stillClock(1_000_000)
   let answers = true
+  const head: GetHeadResponse = {
+    epoch: "e",
+    fork: "",
+    head_seq: 7,
+    first_seq: 0,
+    checksum: undefined,
+    server_ts_ms: 0
+  }
   const getHead: Unary = (_, answer) =>
-    answers
-      ? answer(null, { epoch: "e", head_seq: 7, server_ts_ms: 0 })
-      : answer({ code: status.UNAVAILABLE, details: "no" })
+    answers ? answer(null, head) : answer({ code: status.UNAVAILABLE, details: "no" })
   return against({ getHead }, async (meter, endpoint, scope) => {
     const channel = await Effect.runPromise(
       Channel.make(endpoint).pipe(Scope.provide(scope), Effect.provideService(CurrentMetricsRegistry, meter))
