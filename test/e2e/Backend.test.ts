@@ -43,7 +43,7 @@ const isWell = (exchange: Exchange) =>
   )
 
 describe("a separate backend process", () => {
-  const clock = movableClock()
+  const clock = movableClock({ passes: true })
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
   const backendDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
   let port: number

@@ -33,9 +33,9 @@ describe("Amendment 25: a gateway whose backend refuses orders", { timeout: 60_0
       serve({
         machine: {
           ...machine,
-          apply: (state, input) => {
+          start: (state, input) => {
             if (broken) throw new Error("assertion broken")
-            return machine.apply(state, input)
+            return machine.start!(state, input)
           }
         },
         reads,
