@@ -6,6 +6,7 @@
  */
 import { writeSync } from "node:fs"
 import { machine } from "../../src/backend/engine/EngineMachine.ts"
+import { drain } from "../../src/backend/engine/Machine.ts"
 import { Journal } from "../../src/backend/journal/Journal.ts"
 import { recover, takeSnapshot } from "../../src/backend/journal/Recovery.ts"
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
@@ -77,6 +78,8 @@ const live = async ({ directory, life, seed, commands, ends, fault }: LifeOption
     log,
     at_ms,
     now: () => users.now,
+    // no turn returns to the event loop half applied
+    monotonic: () => 0,
     onEvents: () => {},
     space: () => Number.POSITIVE_INFINITY,
     onSpace: () => {},
@@ -115,7 +118,7 @@ const live = async ({ directory, life, seed, commands, ends, fault }: LifeOption
     isOpen = false
     if (sent - checkpointed >= CHECKPOINT_COMMANDS) {
       checkpointed = sent
-      writer["checkpoint"]()
+      drain(writer["checkpoint"]())
     }
     if (sent - snapshot < SNAPSHOT_COMMANDS) continue
     snapshot = sent

@@ -9,7 +9,7 @@ import type { State } from "../../src/backend/engine/Engine.ts"
 import { type Config, machine as engine } from "../../src/backend/engine/EngineMachine.ts"
 import type { Entry, JournalPort } from "../../src/backend/journal/Journal.ts"
 import { replay, type ReplayStart } from "../../src/backend/journal/Replay.ts"
-import type { Machine } from "../../src/backend/engine/Machine.ts"
+import { drain, type Machine, SLICE_MS } from "../../src/backend/engine/Machine.ts"
 import { EventLog } from "../../src/backend/journal/EventLog.ts"
 import { Code, Writer } from "../../src/backend/server/Writer.ts"
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
@@ -23,6 +23,7 @@ import { replayIndexOf, type ReplayIndex } from "../../src/backend/journal/Repla
 
 /** Seams for faults that are planted to see whether they are found. */
 export interface Faults {
+  /** Its engine runs each input at once, so a fault replaces only `apply`. */
   readonly machine?: (engine: Machine<State, Config>, next: Random) => Machine<State, Config>
   readonly keep?: (entries: ReadonlyArray<Entry>, next: Random) => ReadonlyArray<Entry>
   readonly forgets?: (command_id: string, next: Random) => boolean
@@ -48,6 +49,11 @@ export interface Outcome {
   readonly state_hash: string
 }
 
+/** Probability that a turn returns to the event loop where it can. */
+const SLICE_ENDS = 0.02
+
+const { start: _start, ...whole } = engine
+
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A replay that follows the disk from its first entry, and how far it has come. */
@@ -61,6 +67,8 @@ interface Audit {
 
 class Simulation {
   private readonly next: Random
+  /** Monotonic time, in ms: its dice decide where a turn returns to the event loop. */
+  private readonly monotonic: () => number
   private readonly machine: Machine<State, Config>
   private readonly users: Users
   private readonly disk: Disk
@@ -77,14 +85,19 @@ class Simulation {
   private readonly acked: Array<Command> = []
   private crashes = 0
   private lives = 0
+  /** seq of the last event that subscribers could see */
+  private published = 0
 
   constructor({ seed, commands, faults = {} }: SimulationOptions) {
     this.next = random(seed)
     const { next } = this
     // faults roll dice of their own, so that without them the run is the same
     const dice = random(~seed)
+    const slices = random(seed ^ 0x51_1ce5)
+    let monotonic_ms = 0
+    this.monotonic = () => (monotonic_ms += slices() < SLICE_ENDS ? SLICE_MS : 0)
     this.commands = commands
-    this.machine = faults.machine?.(engine, dice) ?? engine
+    this.machine = faults.machine?.(whole, dice) ?? engine
     this.users = new Users(next, undefined, WILD)
     const config: Config = {
       markets: shippedMarkets.slice(0, 1),
@@ -120,6 +133,7 @@ class Simulation {
     for (let i = 0; this.pending.size > 0 || this.writer.failed; i++) {
       ensure(i < 10, () => `${this.pending.size} commands are never answered`)
       await this.send([...this.pending.values()])
+      while (this.writer["running"] !== undefined) await turn()
     }
     // the last sending may have set a crash that nothing came to
     this.disk.fuse = Number.POSITIVE_INFINITY
@@ -185,7 +199,7 @@ class Simulation {
     if (this.writer.failed) {
       this.crashes++
       this.restarted()
-    } else if (next() < 0.02) this.take()
+    } else if (next() < 0.02) this.writer.whenConsistent(() => this.take())
   }
 
   private answered(result: CommandResult): void {
@@ -241,15 +255,17 @@ class Simulation {
     recovered.openIndex()
     this.state = recovered.state
     const log = new EventLog("simulated")
+    log.skipTo(machine.headSeq(recovered.state))
     const life = ++this.lives
     this.writer = new Writer({
       machine: this.watched(this.checks),
       state: recovered.state,
       journal,
-      log: Object.assign(log, { append: () => {} }),
+      log,
       at_ms: recovered.at_ms,
       now: () => users.now,
-      onEvents: () => {},
+      monotonic: this.monotonic,
+      onEvents: () => (this.published = log.head),
       space: () => Number.POSITIVE_INFINITY,
       onSpace: () => {},
       onSnapshotDue: () => {},
@@ -265,18 +281,19 @@ class Simulation {
 
   /** The machine with its steps checked. */
   private watched(checks: Checks): Machine<State, Config> {
-    return {
-      ...this.machine,
-      apply: (state, input) => {
-        const step = this.machine.apply(state, input)
-        checks.step(state, step)
-        return step
-      }
+    const { machine } = this
+    const start: NonNullable<(typeof machine)["start"]> = function* (state, input) {
+      const step = machine.start === undefined ? machine.apply(state, input) : yield* machine.start(state, input)
+      checks.step(state, step)
+      return step
     }
+    return { ...machine, start, apply: (state, input) => drain(start(state, input)) }
   }
 
   private take(): void {
     const { machine, state, disk, writer } = this
+    // a failed turn has left the state ahead of the disk
+    if (writer.failed) return
     this.snapshot = { position: disk.durable.entries.length, at_ms: writer.time, bytes: machine.dump(state) }
   }
 
@@ -288,6 +305,8 @@ class Simulation {
     disk.fuse = Number.POSITIVE_INFINITY
     disk.space = Number.POSITIVE_INFINITY
     const { start, checks } = this.audited()
+    const head_seq = machine.headSeq(start.state)
+    ensure(head_seq >= this.published, () => `event ${this.published} was published and is not in the journal`)
     const hash = machine.hash(start.state)
     ensure(alive === undefined || alive === hash, () => `the state before the stop is not the state of a replay`)
     // the dead process may have seen steps that never reached the disk
