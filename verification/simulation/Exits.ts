@@ -175,7 +175,8 @@ export class Exits {
     else this.waiting.delete(order_id)
     const text = JSON.stringify(tpsl)
     const parent = this.parents.get(order_id)
-    if (tpsl?.mode === TpslMode.TPSL_MODE_PARTIAL && parent === undefined)
+    // of an order that had fills before its exits, what these guard is not followed
+    if (tpsl?.mode === TpslMode.TPSL_MODE_PARTIAL && parent === undefined && order.cum_exec_qty === "0")
       this.parents.set(order_id, { key, side, tpsl: text, opened: 0n, over: 0n, isClosed: false })
     // what exits that were exchanged have guarded is not followed
     else if (parent !== undefined && parent.tpsl !== text) this.parents.delete(order_id)
