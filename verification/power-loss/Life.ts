@@ -18,7 +18,8 @@ import { START, Users } from "../harness/SimulatedUsers.ts"
 import { random } from "../harness/Random.ts"
 
 /** Faults that a trial must find, or it proves nothing. */
-export type Fault = "synchronous = NORMAL" | "synchronous = OFF" | "answers before the sync"
+export type Fault =
+  "synchronous = NORMAL" | "synchronous = OFF" | "answers before the sync" | "the witness before the commit"
 
 export interface LifeOptions {
   readonly directory: string
@@ -71,6 +72,11 @@ const live = async ({ directory, life, seed, commands, ends, fault }: LifeOption
   let isOpen = false
   const commit = journal.commit.bind(journal)
   if (fault === "answers before the sync") journal.commit = () => void (isOpen = true)
+  if (fault === "the witness before the commit")
+    journal.commit = () => {
+      journal["witness"]!.write(journal.position, journal.checksum)
+      return commit()
+    }
   const writer = new Writer({
     machine,
     state,
