@@ -1,6 +1,6 @@
 /**
  * Restores a data directory from a backup, or from the copy of a damaged one, and begins a new fork of its history: entries
- * after the copy were acknowledged, and whoever has seen them must be able to tell.
+ * after the copy were acknowledged, and gateways that have seen them must notice.
  *
  * The copy is made and checked beside the data directory's content, which is moved aside and kept. A backend does not start
  * after an interrupted restore.

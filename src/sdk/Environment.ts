@@ -28,7 +28,7 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", stop, { once: true })
   })
 
-/** Stands in for the WebSocket that Node 20 lacks: only feeds need one. */
+/** Used where there is no WebSocket, as in Node 20: only feeds need one. */
 class MissingWebSocket {
   constructor() {
     throw new Error(
