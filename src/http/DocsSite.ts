@@ -27,7 +27,7 @@ const types: Readonly<Record<string, string>> = {
 
 const HOW_TO_BUILD = `The documentation site is not built.
 
-  npm ci --prefix docs/site && npm run build --prefix docs/site
+  npm install --prefix docs/site && npm run build --prefix docs/site
 
 builds it, then start the gateway again. The pages are in the folder docs/ too.
 `

@@ -380,7 +380,7 @@ export const FAULTS: ReadonlyArray<Fault> = [
   },
   {
     name: "accounts are liquidated in the order in which they were found",
-    right: "failed.sort(byAddress)",
+    right: "yield* sort(failed, byAddress)",
     wrong: "failed"
   },
   {
