@@ -48,9 +48,8 @@ class Follower {
     this.ws.on("error", () => {})
     this.ws.on("close", () => (this.isClosed = true))
     this.ws.on("message", (data: Buffer) => {
-      const text = data.toString("latin1")
       if (!this.isFollowing) {
-        const frame = JSON.parse(text) as { readonly op: string; readonly success?: boolean; readonly args?: unknown }
+        const frame = JSON.parse(data.toString("latin1")) as { readonly op: string; readonly success?: boolean; readonly args?: unknown }
         if (frame.op === "auth") this.ws.send(JSON.stringify({ op: "subscribe", args: TOPICS }))
         if (frame.op === "subscribed")
           this.isFollowing = Array.isArray(frame.args) && frame.args.length === TOPICS.length
@@ -58,7 +57,7 @@ class Follower {
       }
       this.frames++
       onFrame()
-      if (this.wanted !== undefined && text.includes(this.wanted.text)) this.wanted.found()
+      if (this.wanted !== undefined && data.includes(this.wanted.text)) this.wanted.found()
     })
   }
   sees(text: string): Promise<void> {
