@@ -39,7 +39,7 @@ const BACKENDS = 3
 const RUN_MS = 20_000
 const STEP_MS = 25
 /** Time after which the server ends a session without calls, in ms. */
-const IDLE_MS = 2000
+const IDLE_MS = 1500
 /** Longest delay of a call, and shares of calls whose session is lost. */
 const DELAY_MS = 60
 const LOSS = 0.02

@@ -18,7 +18,7 @@ export const FOLLOW_MS = 50
 /** Interval of a leader's writes while it appends nothing, in ms. */
 export const TOUCH_MS = 250
 /** Age of the last durable write up to which reads are current, in ms: below the time that the lock outlives its leader. */
-export const CURRENT_MS = 1500
+export const CURRENT_MS = 1100
 /** Time without a commit after which a leader resigns, in ms. Source: docs/contract/boundary.md#lagging. */
 export const RESIGN_MS = 3000
 /** Longest wait of a standby for a response, in ms. */

@@ -21,7 +21,7 @@ import type { Origin } from "../JournalSchema.ts"
 import { type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
 
 /** Time without a statement after which the server ends a session, in ms. */
-export const IDLE_MS = 2000
+export const IDLE_MS = 1500
 /** Longest wait for a connection, in ms. */
 const CONNECT_MS = 1000
 /** Turns of one read. */
