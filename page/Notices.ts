@@ -6,9 +6,9 @@ import type { Execution } from "../src/domain/Execution.ts"
 import type { Order } from "../src/domain/Order.ts"
 import type { Position } from "../src/domain/Position.ts"
 import * as Format from "./Format.ts"
-import { cancelReason, isExit, kindOf, triggerOf } from "./OrderWords.ts"
+import * as OrderWords from "../src/domain/OrderWords.ts"
 
-export type Tone = "good" | "bad" | "plain" | "warn"
+export type Tone = OrderWords.Tone
 
 export interface Notice {
   /** A notice replaces the one before with the same key. */
@@ -19,40 +19,6 @@ export interface Notice {
   readonly stays?: boolean
 }
 
-/** Prices and quantities with the digits of their market. */
-export interface Digits {
-  readonly price: (symbol: string, text: string) => string
-  readonly qty: (symbol: string, text: string) => string
-}
-
-const isClosing = ({ close_on_trigger, reduce_only }: Order): boolean => reduce_only || close_on_trigger
-
-/** `Bought 0.200`, `Sold 0.200 of 0.500`, `Closed 0.500`. */
-const doneText = (order: Order, { price, qty }: Digits): string => {
-  const { avg_price, cum_exec_qty, qty: whole, side, symbol } = order
-  const done = isClosing(order) ? "Closed" : side === "Buy" ? "Bought" : "Sold"
-  const amount = cum_exec_qty === whole ? qty(symbol, whole) : `${qty(symbol, cum_exec_qty)} of ${qty(symbol, whole)}`
-  const pnl = order.closed_pnl === undefined ? "" : `, PnL ${Format.gain(order.closed_pnl)}`
-  const leg = isExit(order) ? `${kindOf(order)}: ` : ""
-  return `${leg}${done} ${amount} ${symbol} at ${price(symbol, avg_price)}${pnl}`
-}
-
-/** What was wanted: `buy 0.100 BTC-USDC at 59,000.0`. */
-const wantedText = ({ order_type, price, qty, side, symbol }: Order, digits: Digits): string =>
-  `${side === "Buy" ? "buy" : "sell"} ${digits.qty(symbol, qty)} ${symbol}${
-    order_type === "Market" ? "" : ` at ${digits.price(symbol, price)}`
-  }`
-
-const restOf = (order: Order, { qty }: Digits): string => {
-  const rest = qty(order.symbol, Decimal.format(Decimal.parse(order.qty) - Decimal.parse(order.cum_exec_qty)))
-  return isClosing(order) ? `${rest} remains open` : `${rest} was not filled`
-}
-
-const because = (order: Order): string => {
-  const reason = cancelReason(order)
-  return reason === "" || order.cancel_type === "CancelByUser" ? "" : `: ${reason}`
-}
-
 /** The notice of a session that ended. */
 export const ENDED = "session"
 
@@ -60,48 +26,11 @@ export const ENDED = "session"
 const ofForce: ReadonlySet<string> = new Set(["CreateByLiq", "CreateByTakeOverPassThrough", "CreateByAdlPassThrough"])
 
 /** The notice of an order's new status; `undefined`: none. */
-export const noticeOf = (order: Order, digits: Digits): Notice | undefined => {
+export const noticeOf = (order: Order, digits: OrderWords.Digits): Notice | undefined => {
   // these have a notice of their own
   if (ofForce.has(order.create_type ?? "") || order.cancel_type === "CancelAllBeforeLiq") return undefined
-  const notice = (tone: Tone, text: string): Notice => ({ key: order.order_id, tone, text })
-  const price = (text: string): string => digits.price(order.symbol, text)
-  switch (order.order_status) {
-    case "New":
-      if (order.reject_reason !== undefined && order.reject_reason !== "EcNoError") return undefined
-      return order.order_type === "Market" ? undefined : notice("plain", `Open: ${wantedText(order, digits)}`)
-    case "Untriggered":
-      return isExit(order)
-        ? undefined
-        : notice("plain", `Waiting: ${wantedText(order, digits)} when ${triggerOf(order, price)}`)
-    case "PartiallyFilled":
-    case "Filled":
-      return notice("good", doneText(order, digits))
-    case "PartiallyFilledCanceled":
-      return notice(
-        order.cancel_type === "CancelByUser" ? "plain" : "warn",
-        `${doneText(order, digits)}; ${restOf(order, digits)}${because(order)}`
-      )
-    case "Rejected":
-      return notice(
-        "bad",
-        `Rejected: ${wantedText(order, digits)}: ${order.reject_message ?? order.reject_reason ?? ""}`
-      )
-    case "Canceled": {
-      const tone = order.cancel_type === "CancelByUser" ? "plain" : "warn"
-      return notice(tone, `Canceled: ${wantedText(order, digits)}${because(order)}`)
-    }
-    case "Expired":
-      return notice(
-        "plain",
-        order.cum_exec_qty === "0"
-          ? `Expired: ${wantedText(order, digits)}`
-          : `${doneText(order, digits)}; ${restOf(order, digits)}: it expired`
-      )
-    case "Deactivated":
-      return isExit(order) ? undefined : notice("plain", `Canceled: ${wantedText(order, digits)}${because(order)}`)
-    default:
-      return undefined
-  }
+  const outcome = OrderWords.outcomeOf(order, { ...digits, gain: Format.gain })
+  return outcome === undefined ? undefined : { key: order.order_id, ...outcome }
 }
 
 /** A position that the exchange closes, from the event that announces it until the position changes for another reason. */
@@ -134,13 +63,13 @@ const plural = (count: number, one: string): string => (count === 1 ? `1 ${one}`
  * Source: docs/contract/exchange.md#liquidation, docs/contract/websocket.md#emission.
  */
 export class Notices {
-  private readonly digits: Digits
+  private readonly digits: OrderWords.Digits
   /** By position. */
   private readonly forced = new Map<string, Forced>()
   /** Orders canceled before the next liquidation, by sub-account. */
   private readonly canceled = new Map<string, number>()
 
-  constructor(digits: Digits) {
+  constructor(digits: OrderWords.Digits) {
     this.digits = digits
   }
 

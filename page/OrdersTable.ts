@@ -5,7 +5,7 @@ import { type AccountView, bySide, rowButton } from "./AccountView.ts"
 import { editableCell } from "./EditableCell.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
-import { isExit, kindOf, statusOf, triggerOf } from "./OrderWords.ts"
+import { isExit, kindOf, statusOf, triggerOf } from "../src/domain/OrderWords.ts"
 import { type Table, table } from "./Table.ts"
 
 const isAmendable = ({ order_status }: Order): boolean => order_status !== "CancelRequested"

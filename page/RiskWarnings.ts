@@ -1,7 +1,8 @@
 /** Warnings on the way to a liquidation: once at 80 % and once at 95 % of the way, and again only after the mark has come back. */
 import type { Position } from "../src/domain/Position.ts"
 import { keyOf } from "../src/client/Account.ts"
-import type { Digits, Notice } from "./Notices.ts"
+import type { Digits } from "../src/domain/OrderWords.ts"
+import type { Notice } from "./Notices.ts"
 import { type MarkOf, wayToLiquidation } from "./PositionRisk.ts"
 
 /** Parts of the way at which a warning appears, in percent, and how far the mark must come back until it appears again. */

@@ -60,11 +60,11 @@ describe("the notice of an order", () => {
     assert.isUndefined(noticeOf({ ...waiting, stop_order_type: "StopLoss" }, digits))
   })
 
-  it("of a partial close has what remains open, and why", () => {
+  it("of a partial close has what was not closed, and why", () => {
     const ended: Order = { ...closing, order_status: "PartiallyFilledCanceled", cancel_type: "CancelByTimeInForce" }
     assert.strictEqual(
       textOf(ended),
-      "Closed 0.083 of 0.500 BTC-USDC at 60,012.0, PnL -6.73; 0.417 remains open: the book had nothing more at this price"
+      "Closed 0.083 of 0.500 BTC-USDC at 60,012.0, PnL -6.73; 0.417 was not closed: the book had nothing more within the price band"
     )
     assert.strictEqual(toneOf(ended), "warn")
     assert.match(
