@@ -69,6 +69,12 @@ export const toPrinted = (error: unknown, url: string): PrintedError => {
   }
 }
 
+/** The printed form of an error of this program, such as a value of the gateway that it cannot print. */
+export const ofDefect = (defect: unknown): PrintedError => ({
+  code: "INTERNAL",
+  message: defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
+})
+
 /** The text form, for a person. */
 export const printed = ({ code, details, hint, message }: PrintedError): string => {
   const facts = Object.entries(details ?? {}).map(([name, value]) => `${name} ${JSON.stringify(value)}`)

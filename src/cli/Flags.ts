@@ -1,5 +1,5 @@
 /** Flags that all commands share. */
-import { Config, Effect, Option } from "effect"
+import { Config, Effect, FileSystem, Option, Schema } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
 import { CliError } from "./ErrorOutput.ts"
 
@@ -40,3 +40,17 @@ export const baseUrl = Effect.gen(function* () {
 /** A field of a request whose flag is set; else none. */
 export const optionally = <K extends string, A>(key: K, value: Option.Option<A>) =>
   Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]: A }) : {}
+
+export const file = Flag.String("file").pipe(Flag.withDescription("JSON file with the request body of the API"))
+
+/** Reads a JSON file and decodes it with a schema. */
+export const bodyOf = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>>(schema: S, path: string) {
+  const fs = yield* FileSystem.FileSystem
+  const refused = (message: string) => new CliError({ code: "USAGE", message: `${path}: ${message}` })
+  const text = yield* Effect.mapError(fs.readFileString(path), ({ reason }) =>
+    refused(`cannot be read: ${reason._tag}`)
+  )
+  return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text).pipe(
+    Effect.mapError(({ message }) => refused(message))
+  )
+})

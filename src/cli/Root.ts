@@ -1,12 +1,12 @@
 /** The command tree. Without a subcommand, `gateway` serves the exchange. */
 import { Command } from "effect/cli"
-import { balances, faucet, positions } from "./commands/AccountCommands.ts"
+import { balances, faucet, positions, subAccounts, transactions, transfer } from "./commands/AccountCommands.ts"
 import { admin } from "./commands/AdminCommands.ts"
 import { config } from "./commands/ConfigCommands.ts"
-import { keys, login } from "./commands/KeyCommands.ts"
+import { apiKeys, keys, login } from "./commands/KeyCommands.ts"
 import { funding, markets } from "./commands/MarketCommands.ts"
 import { mcp } from "./commands/McpCommand.ts"
-import { orders } from "./commands/OrderCommands.ts"
+import { fills, orders } from "./commands/OrderCommands.ts"
 import { position } from "./commands/PositionCommands.ts"
 import { backend, serve, serving } from "./commands/ServeCommands.ts"
 import { sign, verify } from "./commands/SignCommands.ts"
@@ -21,8 +21,22 @@ export const root = Command.make("gateway", {}, () =>
   Command.withDescription("An open trading gateway with an embedded exchange. Without a command it runs serve"),
   Command.withSubcommands([
     { group: "Server", commands: [serve, backend, config] },
-    { group: "Account", commands: [keys, login, balances, positions, faucet, withdrawalAddresses] },
-    { group: "Trading", commands: [orders, position, markets, funding, book, trades, mcp] },
+    {
+      group: "Account",
+      commands: [
+        keys,
+        login,
+        balances,
+        positions,
+        transactions,
+        faucet,
+        transfer,
+        subAccounts,
+        apiKeys,
+        withdrawalAddresses
+      ]
+    },
+    { group: "Trading", commands: [orders, fills, position, markets, funding, book, trades, mcp] },
     { group: "Signatures", commands: [sign, verify] },
     { group: "Administration", commands: [admin] }
   ]),

@@ -2,11 +2,11 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Config, Console, Effect, Layer } from "effect"
+import { Cause, Config, Console, Effect, Layer } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { VERSION } from "../http/api/Api.ts"
 import { teardown } from "../Teardown.ts"
-import { OutputFinished, printed, toPrinted } from "./ErrorOutput.ts"
+import { ofDefect, OutputFinished, printed, toPrinted } from "./ErrorOutput.ts"
 import { root } from "./Root.ts"
 
 const args = process.argv.slice(2)
@@ -46,16 +46,19 @@ const presenter: CliOutput.Presenter = {
   }
 }
 
-const report = (error: unknown) =>
-  error instanceof OutputFinished || CliError.isCliError(error)
+/** Prints a failure, and an error of the program (a defect) in the same way; an interruption prints nothing. */
+const report = (cause: Cause.Cause<unknown>) => {
+  const error = Cause.squash(cause)
+  return Cause.hasInterruptsOnly(cause) || error instanceof OutputFinished || CliError.isCliError(error)
     ? Effect.void
     : Effect.flatMap(url, (url) => {
-        const shown = toPrinted(error, url)
+        const shown = Cause.hasFails(cause) ? toPrinted(error, url) : ofDefect(error)
         return Console.error(json ? JSON.stringify({ error: shown }) : printed(shown))
       })
+}
 
 const program = Command.run(root, { version: VERSION }).pipe(
-  Effect.tapError(report),
+  Effect.tapCause(report),
   Effect.provide(
     Layer.mergeAll(
       NodeServices.layer,

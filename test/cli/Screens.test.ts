@@ -1,5 +1,7 @@
 /** Runs every command in a terminal, against an exchange that `gateway` serves, and compares the screens with docs/cli.md. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -58,8 +60,12 @@ describe("the command line", { timeout: 600_000 }, () => {
     DRAIN_MS: "50",
     NODE_COMPILE_CACHE: join(folder, "compiled")
   })
-  const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}): Run =>
-    onTerminal([process.execPath, program, ...args], { cwd: folder, env: { ...env(), ...more } })
+  const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}, rows?: number): Run =>
+    onTerminal([process.execPath, program, ...args], {
+      cwd: folder,
+      env: { ...env(), ...more },
+      ...(rows === undefined ? {} : { rows })
+    })
 
   /** Replaces the paths and the port of this run by the defaults. */
   const withDefaults = (screen: string): string =>
@@ -80,14 +86,17 @@ describe("the command line", { timeout: 600_000 }, () => {
     }
   }
 
+  /** Replaces `$NAME` by what a step kept. */
+  const withKept = (text: string): string => text.replaceAll(/\$[A-Z]+/gu, (name) => kept.get(name.slice(1)) ?? name)
+
   /** Runs a command and records its screen. */
   const record = async (step: Step): Promise<void> => {
     for (const [name, value] of Object.entries(step.files ?? {}))
-      writeFileSync(join(folder, name), JSON.stringify(value))
+      writeFileSync(join(folder, name), withKept(JSON.stringify(value)))
     const prefix = Object.entries(step.env ?? {}).map(
       ([name, value]) => `${name}=${/SEED|PASS|URL/u.test(name) ? "…" : value} `
     )
-    const typed = step.type.replaceAll(/\$[A-Z]+/gu, (name) => kept.get(name.slice(1)) ?? name)
+    const typed = withKept(step.type)
     const [, ...args] = wordsOf(typed)
     const { code, screen } = await ran(step, args)
     assert.strictEqual(code, step.exit ?? 0, `${typed}\n${screen}`)
@@ -121,6 +130,61 @@ describe("the command line", { timeout: 600_000 }, () => {
     exchange.interrupt()
     await exchange.ended
     rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("prints an unexpected error, as text and as JSON", async () => {
+    // a time that no calendar has
+    const funding = { symbol: "BTC-USDC", funding_rate: "0", mark_price: "1", funding_time: "", funding_time_ms: 9e15 }
+    const liar = createServer((_, response) =>
+      response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify({ list: [funding], next_page_cursor: "" }))
+    )
+    await new Promise<void>((resolve) => liar.listen(0, "127.0.0.1", resolve))
+    const url = { GATEWAY_URL: `http://127.0.0.1:${(liar.address() as AddressInfo).port}` }
+    try {
+      const run = terminal(["funding", "BTC-USDC"], url)
+      assert.strictEqual(await run.ends(), 1)
+      assert.match(run.screen(), /^error: RangeError: Invalid time value\n +INTERNAL$/u)
+      const broken = terminal(["funding", "BTC-USDC", "--limit", "0"], url)
+      assert.strictEqual(await broken.ends(), 1)
+    } finally {
+      liar.close()
+    }
+  })
+
+  it("fits a terminal of 24 rows", async () => {
+    const seed = { GATEWAY_SEED: "22".repeat(32) }
+    const done = async (args: ReadonlyArray<string>) => {
+      const run = terminal(args, seed, 24)
+      assert.strictEqual(await run.ends(), 0, run.screen())
+      return run.screen()
+    }
+    await done(["faucet", "10000"])
+    const address = /"sub_account_address":"(0x[0-9a-f]+)"/u.exec(await done(["keys", "show", "--json"]))![1]
+    for (const side of ["Buy", "Sell"]) {
+      const orders = Array.from({ length: 15 }, (_, i) => ({
+        sub_account_address: address,
+        symbol: "ETH-USDC",
+        side,
+        order_type: "Limit",
+        qty: "0.01",
+        price: String(side === "Buy" ? 2_900 - i : 3_100 + i)
+      }))
+      writeFileSync(join(folder, "many.json"), JSON.stringify({ orders }))
+      await done(["order", "batch", "--file", "many.json"])
+    }
+    const book = await done(["book", "ETH-USDC", "--levels", "15", "--count", "1"])
+    assert.lengthOf(book.split("\n"), 23)
+    assert.match(book, /2900 .*[^]*\n *2891 /u)
+    const list = await done(["order", "list"])
+    assert.lengthOf(list.split("\n"), 22)
+    assert.match(list, /older ones follow; --limit shows up to 200$/u)
+    // a watched list is redrawn in place, however long it is
+    const watched = await done(["order", "list", "--limit", "30", "--watch", "--count", "2"])
+    assert.lengthOf(watched.split("\n"), 23)
+    assert.match(watched, /… 9 more lines$/u)
+    await done(["order", "cancel-all"])
   })
 
   it("prints the screens of docs/cli.md", async () => {

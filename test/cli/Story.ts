@@ -59,11 +59,23 @@ export const story: ReadonlyArray<Part> = [
 Create a key once. Its seed stays in a file that only you can read, and no command takes a secret as an argument. \`--key NAME\`
 selects another key, or the path of a file \`{"seed": "<64 hex digits>"}\`. \`GATEWAY_SEED\` in the environment overrides both.`,
   { type: "gateway keys new" },
-  { type: "gateway keys show" },
+  { type: "gateway keys show", keep: { VAULT: /sub-account +(0x[0-9a-f]{64})/u } },
   { type: "gateway keys new", exit: 1 },
   { type: "gateway login" },
   { type: "gateway faucet 10000" },
   { type: "gateway balances", until: /USDC/u },
+  "Sub-accounts, and transfers between them:",
+  { type: "gateway sub-accounts new --label bot", keep: { BOT: /(0x[0-9a-f]{64})/u } },
+  { type: "gateway transfer 250 $BOT" },
+  { type: "gateway transfer 250 $BOT --from 0x12", exit: 1 },
+  { type: "gateway sub-accounts change $BOT --frozen yes" },
+  { type: "gateway sub-accounts list" },
+  { type: "gateway sub-accounts delete $BOT", exit: 1 },
+  "An API key signs requests without a login. Its seed stays in its own file; only the public key is registered:",
+  { type: "gateway keys new --key desk --json", keep: { DESK: /"public_key":"(0x[0-9a-f]{64})"/u } },
+  { type: "gateway api-keys new $DESK --label desk --scope read --scope trade", keep: { KEYID: /^([0-9a-f-]{36})/mu } },
+  { type: "gateway api-keys list" },
+  { type: "gateway api-keys revoke $KEYID" },
   "Destinations of withdrawals; `PUT /account/withdrawal-addresses` restricts withdrawals to them:",
   { type: `gateway withdrawal-addresses add ${coldWallet} --label cold` },
   { type: "gateway withdrawal-addresses list" },
@@ -72,7 +84,9 @@ selects another key, or the path of a file \`{"seed": "<64 hex digits>"}\`. \`GA
   { type: "gateway withdrawal-addresses add 0x12 --json", exit: 1 },
   { type: "gateway withdrawal-addresses list --json" },
 
-  "## Trading",
+  `## Trading
+
+A command that the gateway accepts prints what became of its order. \`--json\` prints the whole order.`,
   { type: "gateway order create BTC-USDC buy 0.02 --price 58000 --link-id mine-1" },
   { type: "gateway order list", until: /mine-1/u },
   { type: "gateway order amend BTC-USDC mine-1 --qty 0.015" },
@@ -82,15 +96,48 @@ selects another key, or the path of a file \`{"seed": "<64 hex digits>"}\`. \`GA
   { type: "gateway faucet 10000 --key bob --json" },
   { type: "gateway order create BTC-USDC sell 0.01 --price 58000 --key bob --json" },
   { type: "gateway positions", until: /Buy/u },
+  { type: "gateway fills" },
   { type: "gateway order list --history", until: /PartiallyFilled/u },
   { type: "gateway markets" },
   { type: "gateway funding BTC-USDC" },
+  "A conditional order waits for its trigger; exits close the position that the order opens:",
+  {
+    type: "gateway order create BTC-USDC sell 0.01 --trigger 56000 --trigger-by mark --reduce-only --link-id stop-1"
+  },
+  {
+    type: "gateway order create BTC-USDC buy 0.01 --price 57000 --take-profit 61000 --stop-loss 55000 --link-id exits-1"
+  },
+  { type: "gateway order create BTC-USDC buy 0.01 --price 56000 --expires-in 3600 --link-id hour-1" },
+  { type: "gateway order amend BTC-USDC stop-1 --trigger 56500" },
+  { type: "gateway order cancel BTC-USDC stop-1 exits-1 hour-1" },
+  "Up to 20 orders from a file; the command fails if one of them is refused:",
+  {
+    type: "gateway order batch --file orders.json",
+    exit: 1,
+    files: {
+      "orders.json": {
+        orders: ["0.01", "0.0001"].map((qty, i) => ({
+          sub_account_address: "$VAULT",
+          symbol: "BTC-USDC",
+          side: "Buy",
+          order_type: "Limit",
+          qty,
+          price: "55000",
+          order_link_id: `batch-${i + 1}`
+        }))
+      }
+    }
+  },
   { type: "gateway position leverage BTC-USDC 5" },
   { type: "gateway position margin-mode BTC-USDC isolated --json", exit: 1 },
+  { type: "gateway position add-margin BTC-USDC 10", exit: 1 },
   { type: "gateway position exits BTC-USDC --take-profit 61000 --stop-loss 57500" },
   { type: "gateway position close BTC-USDC --qty 0.005 --price 59000 --json" },
   { type: "gateway position close ETH-USDC", exit: 1 },
   { type: "gateway position closed" },
+  { type: "gateway transactions --limit 5" },
+  "`--watch` reads a list every 2 seconds until Ctrl-C, or `--count` times. If a read fails, the last list stays on the screen with the error:",
+  { type: "gateway positions --watch --count 1" },
   "Two live views; they redraw until Ctrl-C, or `--count` times:",
   { type: "gateway book BTC-USDC --levels 3 --count 1", until: /0\.005/u },
   { type: "gateway trades BTC-USDC --count 1" },

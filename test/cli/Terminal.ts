@@ -1,4 +1,4 @@
-/** Runs a program in a terminal of 110 columns and reads its screen. */
+/** Runs a program in a terminal of 110 columns and 60 rows, if not given otherwise, and reads its screen. */
 import { spawn } from "node:child_process"
 
 /** Runs its arguments in a new pseudo-terminal; standard input is typed into it. */
@@ -6,8 +6,8 @@ const PTY = `
 import fcntl, os, pty, select, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 110, 0, 0))
-    os.execvp(sys.argv[1], sys.argv[1:])
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", int(sys.argv[1]), 110, 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
 typing = [0]
 while True:
     ready, _, _ = select.select([terminal, *typing], [], [])
@@ -74,9 +74,9 @@ const LIMIT_MS = 60_000
 /** Starts a program in a terminal. */
 export const onTerminal = (
   command: ReadonlyArray<string>,
-  options: { readonly cwd?: string; readonly env: Readonly<Record<string, string>> }
+  options: { readonly cwd?: string; readonly env: Readonly<Record<string, string>>; readonly rows?: number }
 ): Run => {
-  const child = spawn("/usr/bin/python3", ["-c", PTY, ...command], {
+  const child = spawn("/usr/bin/python3", ["-c", PTY, String(options.rows ?? 60), ...command], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, TERM: "xterm-256color", NO_COLOR: "", ...options.env },
     stdio: ["pipe", "pipe", "inherit"]

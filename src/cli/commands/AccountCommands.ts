@@ -1,16 +1,21 @@
-/** `positions`, `balances` and `faucet`. */
-import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+/** `positions`, `balances`, `faucet`, `sub-accounts`, `transfer` and `transactions`. */
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import { Decimal } from "../../domain/Decimal.ts"
+import { TransactionType } from "../../domain/Enumerations.ts"
+import { Uuid } from "../../domain/Identity.ts"
+import type { SubAccount } from "../../domain/User.ts"
+import { optionally } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
-import { ofSide, show, table } from "../Show.ts"
-import { subAccount } from "./OrderCommands.ts"
+import * as Live from "../Live.ts"
+import { type Column, ofSide, type Paint, show, table, time } from "../Show.ts"
+import { limit, rowsOf, showPage, subAccount } from "./OrderCommands.ts"
 
-export const positions = Command.make("positions", {}, () =>
+export const positions = Command.make("positions", Live.watching, (input) =>
   Effect.gen(function* () {
     const { client } = yield* Gateway.trader
-    const { list } = yield* client.position.list({ query: {} })
-    yield* show(list, (all, paint) =>
+    const read = Effect.map(client.position.list({ query: {} }), ({ list }) => list)
+    yield* Live.list(input, read, (all, paint) =>
       table(
         all,
         [
@@ -36,11 +41,11 @@ export const positions = Command.make("positions", {}, () =>
   })
 ).pipe(Command.withDescription("List open positions"))
 
-export const balances = Command.make("balances", {}, () =>
+export const balances = Command.make("balances", Live.watching, (input) =>
   Effect.gen(function* () {
     const { client } = yield* Gateway.trader
-    const { list } = yield* client.account.balances({ query: {} })
-    yield* show(list, (all, paint) =>
+    const read = Effect.map(client.account.balances({ query: {} }), ({ list }) => list)
+    yield* Live.list(input, read, (all, paint) =>
       table(
         all,
         [
@@ -77,3 +82,135 @@ export const faucet = Command.make(
     yield* show(deposit, ({ amount, asset, status }) => `${amount} ${asset}: ${status}`)
   })
 ).pipe(Command.withDescription("Deposit test money, on a test network"))
+
+const subAccountColumns: ReadonlyArray<Column<SubAccount>> = [
+  { title: "INDEX", right: true, of: ({ index }) => index },
+  { title: "LABEL", of: ({ label }) => label },
+  { title: "FROZEN", of: ({ frozen }) => (frozen ? "yes" : "no") },
+  { title: "ADDRESS", of: ({ sub_account_address }) => sub_account_address }
+]
+const printedSubAccount = (one: SubAccount, paint: Paint): string => table([one], subAccountColumns, paint)
+
+const label = Flag.String("label").pipe(Flag.withDescription("A name, at most 32 characters"), Flag.optional)
+const address = Argument.String("address").pipe(Argument.withDescription("Address of the sub-account"))
+
+const listSubAccounts = Command.make("list", Live.watching, (input) =>
+  Effect.gen(function* () {
+    const { client } = yield* Gateway.trader
+    const read = Effect.map(client.user.subAccounts(), ({ list }) => list)
+    yield* Live.list(input, read, (all, paint) => table(all, subAccountColumns, paint))
+  })
+).pipe(Command.withDescription("List sub-accounts"))
+
+const newSubAccount = Command.make("new", { label }, (input) =>
+  Effect.gen(function* () {
+    const { client } = yield* Gateway.trader
+    yield* show(yield* client.user.createSubAccount({ payload: optionally("label", input.label) }), printedSubAccount)
+  })
+).pipe(Command.withDescription("Open a sub-account"))
+
+const changeSubAccount = Command.make(
+  "change",
+  {
+    address,
+    label,
+    frozen: Flag.Literals("frozen", ["yes", "no"]).pipe(
+      Flag.withDescription("Frozen: no new or amended orders; cancels are allowed"),
+      Flag.optional
+    )
+  },
+  Effect.fnUntraced(function* (input) {
+    const { client } = yield* Gateway.trader
+    const changed = yield* client.user.changeSubAccount({
+      params: { sub_account_address: input.address },
+      payload: {
+        ...optionally("label", input.label),
+        ...optionally(
+          "frozen",
+          Option.map(input.frozen, (answer) => answer === "yes")
+        )
+      }
+    })
+    yield* show(changed, printedSubAccount)
+  })
+).pipe(Command.withDescription("Change the label of a sub-account, or freeze it"))
+
+const deleteSubAccount = Command.make("delete", { address }, (input) =>
+  Effect.gen(function* () {
+    const { client } = yield* Gateway.trader
+    const params = { sub_account_address: input.address }
+    yield* show(
+      yield* client.user.deleteSubAccount({ params }),
+      ({ sub_account_address }) => `deleted ${sub_account_address}`
+    )
+  })
+).pipe(Command.withDescription("Delete an empty sub-account"))
+
+export const subAccounts = Command.make("sub-accounts").pipe(
+  Command.withDescription("List, open, change and delete sub-accounts"),
+  Command.withSubcommands([listSubAccounts, newSubAccount, changeSubAccount, deleteSubAccount])
+)
+
+export const transfer = Command.make(
+  "transfer",
+  {
+    amount: Argument.String("amount").pipe(Argument.withDescription("Amount in USDC"), Argument.withSchema(Decimal)),
+    to: Argument.String("to").pipe(Argument.withDescription("Address of the sub-account that receives it")),
+    from: Flag.String("from").pipe(
+      Flag.withDescription("Address of the sub-account that pays; default: the first one"),
+      Flag.optional
+    ),
+    id: Flag.String("transfer-id").pipe(
+      Flag.withDescription("UUID; a retry with the same one never transfers twice"),
+      Flag.withSchema(Uuid),
+      Flag.optional
+    )
+  },
+  Effect.fnUntraced(function* (input) {
+    const { client, wallet } = yield* Gateway.trader
+    const transfer_id = Option.getOrElse(input.id, () => crypto.randomUUID())
+    const receipt = yield* client.account.transfer({
+      payload: {
+        transfer_id,
+        from_sub_account_address: Gateway.vaultOf(wallet, input.from),
+        to_sub_account_address: input.to,
+        asset: "USDC",
+        amount: input.amount
+      }
+    })
+    yield* show(receipt, ({ status, transfer_id }) => `${input.amount} USDC: ${status} (${transfer_id})`)
+  })
+).pipe(Command.withDescription("Transfer USDC between two sub-accounts of yours"))
+
+export const transactions = Command.make(
+  "transactions",
+  {
+    type: Flag.Literals("type", TransactionType.literals).pipe(Flag.withDescription("One type only"), Flag.optional),
+    limit,
+    ...Live.watching
+  },
+  Effect.fnUntraced(function* (input) {
+    const { client } = yield* Gateway.trader
+    const query = { limit: yield* rowsOf(input.limit), ...optionally("type", input.type) }
+    yield* showPage(
+      input,
+      client.statement.transactions({ query }),
+      [
+        { title: "TIME", of: ({ timestamp }) => time(timestamp) },
+        { title: "TYPE", of: ({ type }) => type },
+        { title: "MARKET", of: ({ symbol }) => symbol },
+        {
+          title: "AMOUNT",
+          right: true,
+          of: ({ amount }) => amount,
+          colour: ({ amount }, paint) => (amount.startsWith("-") ? paint.red : paint.green)
+        },
+        { title: "BALANCE", right: true, of: ({ balance_after }) => balance_after },
+        { title: "ASSET", of: ({ asset }) => asset }
+      ],
+      "no transactions"
+    )
+  })
+).pipe(
+  Command.withDescription("List every change of your money: deposits, transfers, PnL, fees, funding; newest first")
+)

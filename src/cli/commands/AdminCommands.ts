@@ -1,5 +1,5 @@
 /** `admin`: access codes, competitions, the audit trail and password hashes. */
-import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
+import { Config, Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { parseAdminUser, printPasswordHash, roles } from "../../domain/Administrator.ts"
 import type { AccessCode } from "../../domain/AccessCode.ts"
@@ -7,7 +7,7 @@ import type { Competition } from "../../domain/Competition.ts"
 import { ChangeCompetitionBody, CreateCompetitionBody } from "../../http/api/AdminApi.ts"
 import * as Gateway from "../Gateway.ts"
 import { CliError } from "../ErrorOutput.ts"
-import { optionally } from "../Flags.ts"
+import { bodyOf, file, optionally } from "../Flags.ts"
 import { type Column, facts, type Paint, show, table, time } from "../Show.ts"
 
 const label = Flag.String("label").pipe(Flag.withDescription("At most 64 characters"), Flag.optional)
@@ -60,20 +60,6 @@ const codes = Command.make("codes").pipe(
   Command.withDescription("Access codes for a restricted launch"),
   Command.withSubcommands([newCodes, listCodes, revokeCode])
 )
-
-const file = Flag.String("file").pipe(Flag.withDescription("JSON file with the request body of the API"))
-
-/** Reads a JSON file and decodes it with a schema. */
-const bodyOf = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>>(schema: S, path: string) {
-  const fs = yield* FileSystem.FileSystem
-  const refused = (message: string) => new CliError({ code: "USAGE", message: `${path}: ${message}` })
-  const text = yield* Effect.mapError(fs.readFileString(path), ({ reason }) =>
-    refused(`cannot be read: ${reason._tag}`)
-  )
-  return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text).pipe(
-    Effect.mapError(({ message }) => refused(message))
-  )
-})
 
 const printed = (competition: Competition, paint: Paint): string =>
   facts(

@@ -2,16 +2,17 @@
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as Gateway from "../Gateway.ts"
-import { show, table, time } from "../Show.ts"
-import { limit } from "./OrderCommands.ts"
+import * as Live from "../Live.ts"
+import { table, time } from "../Show.ts"
+import { limit, rowsOf, showPage } from "./OrderCommands.ts"
 
 export const symbol = Argument.String("symbol").pipe(Argument.withDescription("Market, such as BTC-USDC"))
 
-export const markets = Command.make("markets", {}, () =>
+export const markets = Command.make("markets", Live.watching, (input) =>
   Effect.gen(function* () {
     const client = yield* Gateway.anonymous
-    const { list } = yield* client.market.tickers({ query: {} })
-    yield* show(list, (all, paint) =>
+    const read = Effect.map(client.market.tickers({ query: {} }), ({ list }) => list)
+    yield* Live.list(input, read, (all, paint) =>
       table(
         all,
         [
@@ -32,21 +33,19 @@ export const markets = Command.make("markets", {}, () =>
   })
 ).pipe(Command.withDescription("List markets with prices, volume, open interest and predicted funding"))
 
-export const funding = Command.make("funding", { symbol, limit }, ({ limit, symbol }) =>
+export const funding = Command.make("funding", { symbol, limit, ...Live.watching }, (input) =>
   Effect.gen(function* () {
     const client = yield* Gateway.anonymous
-    const { list } = yield* client.market_history.funding({ query: { symbol, limit } })
-    yield* show(list, (all, paint) =>
-      table(
-        all,
-        [
-          { title: "TIME", of: ({ funding_time_ms }) => time(funding_time_ms) },
-          { title: "RATE", right: true, of: ({ funding_rate }) => funding_rate },
-          { title: "MARK", right: true, of: ({ mark_price }) => mark_price }
-        ],
-        paint,
-        "no settlement yet"
-      )
+    const query = { symbol: input.symbol, limit: yield* rowsOf(input.limit) }
+    yield* showPage(
+      input,
+      client.market_history.funding({ query }),
+      [
+        { title: "TIME", of: ({ funding_time_ms }) => time(funding_time_ms) },
+        { title: "RATE", right: true, of: ({ funding_rate }) => funding_rate },
+        { title: "MARK", right: true, of: ({ mark_price }) => mark_price }
+      ],
+      "no settlement yet"
     )
   })
 ).pipe(Command.withDescription("List the settled funding rates of a market, newest first"))

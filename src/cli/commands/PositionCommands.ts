@@ -1,13 +1,14 @@
-/** `position`: leverage, margin mode, exits, closing, and the PnL of closed positions. */
+/** `position`: leverage, margin mode, margin, exits, closing, and the PnL of closed positions. */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Decimal } from "../../domain/Decimal.ts"
 import { CliError } from "../ErrorOutput.ts"
 import { optionally } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
-import { show, table, time } from "../Show.ts"
+import * as Live from "../Live.ts"
+import { show, time } from "../Show.ts"
 import { symbol } from "./MarketCommands.ts"
-import { limit, printedRef, subAccount } from "./OrderCommands.ts"
+import { limit, rowsOf, showOutcome, showPage, subAccount } from "./OrderCommands.ts"
 
 const multiple = (name: string) => `${name}×`
 
@@ -52,6 +53,30 @@ const margin = Command.make(
     yield* show(set, (now) => `${now.symbol} ${now.margin_mode} ${multiple(now.leverage)}`)
   })
 ).pipe(Command.withDescription("Choose cross or isolated margin, while there is no position and no order"))
+
+const addMargin = Command.make(
+  "add-margin",
+  {
+    symbol,
+    amount: Argument.String("amount").pipe(Argument.withDescription("In USDC"), Argument.withSchema(Decimal)),
+    remove: Flag.Boolean("remove").pipe(Flag.withDescription("Remove it instead"), Flag.withDefault(false)),
+    subAccount
+  },
+  Effect.fnUntraced(function* (input) {
+    const { client, wallet } = yield* Gateway.trader
+    const position = yield* client.position.addMargin({
+      payload: {
+        sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+        symbol: input.symbol,
+        margin: input.remove ? `-${input.amount}` : input.amount
+      }
+    })
+    yield* show(
+      position,
+      (now) => `${now.symbol} margin ${now.position_im}, liquidation at ${now.liq_price || "no price"}`
+    )
+  })
+).pipe(Command.withDescription("Add margin to an isolated position, or remove some"))
 
 const exitPrice = (name: string, what: string) =>
   Flag.String(name).pipe(Flag.withDescription(`${what}; 0 removes it`), Flag.withSchema(Decimal), Flag.optional)
@@ -109,41 +134,39 @@ const close = Command.make(
         ...optionally("price", input.price)
       }
     })
-    yield* show(ref, printedRef("accepted: order"))
+    yield* showOutcome("accepted: order", client, ref)
   })
 ).pipe(Command.withDescription("Close a position, or a part of it, with a reduce-only order"))
 
 const closed = Command.make(
   "closed",
-  { limit },
-  Effect.fnUntraced(function* ({ limit }) {
+  { limit, ...Live.watching },
+  Effect.fnUntraced(function* (input) {
     const { client } = yield* Gateway.trader
-    const { list } = yield* client.position.closedPnl({ query: { limit } })
-    yield* show(list, (all, paint) =>
-      table(
-        all,
-        [
-          { title: "TIME", of: ({ created_time }) => time(Number(created_time)) },
-          { title: "MARKET", of: ({ symbol }) => symbol },
-          { title: "CLOSED", of: ({ side }) => (side === "Sell" ? "Long" : "Short") },
-          { title: "SIZE", right: true, of: ({ closed_size }) => closed_size },
-          { title: "ENTRY", right: true, of: ({ avg_entry_price }) => avg_entry_price },
-          { title: "EXIT", right: true, of: ({ avg_exit_price }) => avg_exit_price },
-          {
-            title: "PNL",
-            right: true,
-            of: ({ closed_pnl }) => closed_pnl,
-            colour: ({ closed_pnl }, paint) => (closed_pnl.startsWith("-") ? paint.red : paint.green)
-          }
-        ],
-        paint,
-        "nothing closed yet"
-      )
+    const query = { limit: yield* rowsOf(input.limit) }
+    yield* showPage(
+      input,
+      client.position.closedPnl({ query }),
+      [
+        { title: "TIME", of: ({ created_time }) => time(Number(created_time)) },
+        { title: "MARKET", of: ({ symbol }) => symbol },
+        { title: "CLOSED", of: ({ side }) => (side === "Sell" ? "Long" : "Short") },
+        { title: "SIZE", right: true, of: ({ closed_size }) => closed_size },
+        { title: "ENTRY", right: true, of: ({ avg_entry_price }) => avg_entry_price },
+        { title: "EXIT", right: true, of: ({ avg_exit_price }) => avg_exit_price },
+        {
+          title: "PNL",
+          right: true,
+          of: ({ closed_pnl }) => closed_pnl,
+          colour: ({ closed_pnl }, paint) => (closed_pnl.startsWith("-") ? paint.red : paint.green)
+        }
+      ],
+      "nothing closed yet"
     )
   })
 ).pipe(Command.withDescription("List the PnL of closed positions, newest first"))
 
 export const position = Command.make("position").pipe(
-  Command.withDescription("Set leverage, margin mode and exits; close; list closed PnL"),
-  Command.withSubcommands([leverage, margin, exits, close, closed])
+  Command.withDescription("Set leverage, margin mode, margin and exits; close; list closed PnL"),
+  Command.withSubcommands([leverage, margin, addMargin, exits, close, closed])
 )

@@ -30,7 +30,11 @@ const withTotals = (levels: ReadonlyArray<Level>): ReadonlyArray<readonly [strin
   return levels.map(([price, qty]) => [price, qty, Decimal.format((total += Decimal.parse(qty)))] as const)
 }
 
-const render = (symbol: string, levels: number, paint: Paint) => (book: LocalBook) => {
+/** Lines of a drawing beside its levels: the head, the names of the columns and the spread. */
+const HEAD_LINES = 3
+
+const render = (symbol: string, wanted: number, paint: Paint) => (book: LocalBook, height: number) => {
+  const levels = Math.max(1, Math.min(wanted, Math.floor((height - HEAD_LINES) / 2)))
   const asks = withTotals(book.asks(levels)).toReversed()
   const bids = withTotals(book.bids(levels))
   const width = Math.max(8, ...[...asks, ...bids].flatMap((row) => row.map((cell) => cell.length)))
@@ -56,7 +60,7 @@ export const book = Command.make(
   {
     symbol,
     levels: Flag.Int("levels").pipe(
-      Flag.withDescription("Price levels per side, 1 to 1000"),
+      Flag.withDescription("Price levels per side, 1 to 1000; a terminal shows those that fit"),
       Flag.filter(
         (levels) => levels >= 1 && levels <= 1_000,
         () => "expected 1 to 1000"
