@@ -10,7 +10,7 @@ import {
 import { Effect, Schema, type Scope } from "effect"
 import { Broken } from "./Expect.ts"
 
-/** A message contains at least one whole step. */
+/** A backend may send a large step in one message. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 /** Address and credentials of the backend, as in the gateway's settings. */

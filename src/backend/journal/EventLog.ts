@@ -1,9 +1,10 @@
 /**
  * The recent events, encoded once for any number of subscribers.
  *
- * Events are stored as blocks: encoded StreamEventsResponse messages that contain whole steps. Protobuf messages
- * concatenate, so several consecutive blocks are also a valid frame, and a subscriber that is behind gets joined
- * blocks. The log is bounded by events and bytes; the oldest blocks are dropped first.
+ * Events are stored as blocks: encoded StreamEventsResponse messages that contain whole steps, or a part of a step that is
+ * larger than {@link BLOCK_BYTES_MAX}. Protobuf messages concatenate, so several consecutive blocks are also a valid frame,
+ * and a subscriber that is behind gets joined blocks. The log is bounded by events and bytes; the oldest blocks are dropped
+ * first.
  */
 import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
 import { drain, type Slices } from "../engine/Machine.ts"
@@ -19,6 +20,11 @@ export const defaultLimits: EventLogLimits = { events_kept_max: 500_000, bytes_k
 
 /** A block ends with the step that exceeds this size; joined frames have about this size too. */
 export const FRAME_BYTES = 64 * 1024
+/**
+ * A block ends with the event that exceeds this size, also within a step: funding, or a move of the index, is one step of all
+ * positions. Source: docs/contract/boundary.md#commands-and-events.
+ */
+export const BLOCK_BYTES_MAX = 256 * 1024
 
 /** Encoded events. */
 export interface Block {
@@ -146,7 +152,7 @@ export class EventLog {
     this.trim()
   }
 
-  /** Encodes events, whole steps in order, with the checksum of the journal after the input of each. */
+  /** Encodes the events of whole steps, in order, with the checksum of the journal after the input of each. */
   *encode(events: ReadonlyArray<Event>, checksums: ReadonlyArray<number>): Slices<ReadonlyArray<Block>> {
     const { writer } = this
     const blocks: Array<Block> = []
@@ -163,7 +169,8 @@ export class EventLog {
       }
       Event.encode(event, writer.uint32(EVENTS_TAG).fork()).join()
       const next = events[i + 1]
-      if (next === undefined || (writer.length >= FRAME_BYTES && next.step !== event.step)) {
+      const size_min = next?.step === event.step ? BLOCK_BYTES_MAX : FRAME_BYTES
+      if (next === undefined || writer.length >= size_min) {
         writer.uint32(FORK_TAG).string(this.fork)
         writer.uint32(CHECKSUMS_TAG).uint32(4 * (i + 1 - begin))
         for (let at = begin; at <= i; at++) writer.fixed32(checksums[at]!)

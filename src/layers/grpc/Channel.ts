@@ -59,7 +59,7 @@ export const RECONNECT_MS_MAX = 250
 export const SILENCE_MS_MAX = 5000
 /** Steps in which that time is counted. */
 const SILENCE_STEPS = 5
-/** Largest message: an event message holds at least one whole step, and the step of a liquidation may be large. */
+/** Largest message: a backend may send a large step in one frame. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 /** Consecutive failures of one kind of read that open its circuit. */
 export const READS_LOST_MAX = 20

@@ -29,8 +29,11 @@ import { changeHistory, rebuildReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
-/** Most events of one batch; frames that arrived together are shown together up to this number. */
-const EVENTS_PER_BATCH = 4_096
+/**
+ * Events after which a batch ends with its frame. Frames that arrived together are shown together up to it. Between two
+ * batches the event loop serves others: a move of the index may be 100,000 events.
+ */
+const EVENTS_PER_BATCH = 512
 /** Longest wait of a reader for the read model, which may lag. */
 const REACHED_WAIT = Duration.seconds(1)
 /** Pause before the feed is followed again: the first one, and the longest, in ms. */
@@ -239,6 +242,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
           if (batch.length >= EVENTS_PER_BATCH) {
             yield* apply(history, batch)
             batch = []
+            yield* Effect.yieldNow
           }
           break
         }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
+import { BLOCK_BYTES_MAX, EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import { type Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
 
 /** A small seeded random generator (mulberry32). */
@@ -89,7 +89,37 @@ describe("EventLog", () => {
     assert.throws(() => append(log, [event(3, 2, 0)]), /does not follow/)
   })
 
-  it("keeps an oversized step in one frame", () => {
+  it("cuts a step of many events into frames of a limited size, each with its checksums", () => {
+    const log = new EventLog("e")
+    append(
+      log,
+      Array.from({ length: 5_000 }, (_, i) => event(i + 1, 1, 400))
+    )
+    const sizes: Array<number> = []
+    const seqs: Array<number> = []
+    let { cursor } = log.seek(1)!
+    while (cursor < log.end) {
+      const next = log.read(cursor)
+      const { checksums, events } = StreamEventsResponse.decode(next.frame)
+      assert.deepStrictEqual(
+        checksums,
+        events.map(({ seq }) => 7 * seq)
+      )
+      sizes.push(next.frame.length)
+      seqs.push(...events.map(({ seq }) => seq))
+      cursor = next.cursor
+    }
+    assert.deepStrictEqual(
+      seqs,
+      Array.from({ length: 5_000 }, (_, i) => i + 1)
+    )
+    assert.isAtMost(Math.max(...sizes), BLOCK_BYTES_MAX + 16 * 1024)
+    assert.isAtLeast(sizes[0]!, BLOCK_BYTES_MAX)
+    const middle = log.seek(2_500)!
+    assert.strictEqual(StreamEventsResponse.decode(middle.frame!).events[0]?.seq, 2_500)
+  })
+
+  it("keeps a step that is a little larger in one frame", () => {
     const log = new EventLog("e")
     append(
       log,

@@ -114,6 +114,32 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("serves others between the parts of a step of many events", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const projector = yield* Projector
+      /** Events shown at once. */
+      const shown: Array<number> = []
+      let before = 0
+      projector.onMoved(({ seq }) => {
+        shown.push(seq - before)
+        before = seq
+      })
+      yield* eventually("followed", () => feed.isFollowed)
+      let turns = 0
+      const count = () => {
+        turns++
+        if (before < 3_000) setImmediate(count)
+      }
+      setImmediate(count)
+      const events = Array.from({ length: 3_000 }, (_, i) => event(i + 1, body.balance()))
+      for (let i = 0; i < 30; i++) feed.push(events.slice(100 * i, 100 * (i + 1)))
+      yield* reached(3_000)
+      assert.isAtMost(Math.max(...shown), 611)
+      assert.isAtLeast(turns, shown.length)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("reports position and balance after a move of the mark price, without a transaction", () => {
     const { feed, layer } = setting()
     return Effect.gen(function* () {

@@ -449,7 +449,7 @@ export interface StreamEventsRequest {
   checksum?: number | undefined;
 }
 
-/** Events, or a heartbeat. All events of a step are in one frame. */
+/** Events, or a heartbeat. All events of a step are in one frame, unless they are larger than 256 KiB: then it spans several. */
 export interface StreamEventsResponse {
   /** changes when the numbering restarts; the epoch of every event in the frame */
   epoch: string;
