@@ -19,6 +19,7 @@ const programs = {
   relay: "src/layers/nats/main.ts",
   worker: "src/backend/worker.ts",
   SnapshotThread: "src/backend/SnapshotThread.ts",
+  ReplayThread: "src/backend/ReplayThread.ts",
   CommitThread: "src/layers/sql/CommitThread.ts"
 }
 

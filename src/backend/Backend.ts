@@ -15,8 +15,10 @@ import type { Taken } from "./journal/Recovery.ts"
 import * as MarketsFile from "./markets/File.ts"
 import { shippedMarkets } from "./markets/ShippedMarkets.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
+import type { Replay } from "./server/EventStream.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Settings, SharedSettings } from "./Settings.ts"
+import type { ReplayMessage, ReplayRequest } from "./ReplayThread.ts"
 import type { SnapshotAnswer, SnapshotRequest } from "./SnapshotThread.ts"
 
 /** A setting refers to an unusable file or value. */
@@ -57,11 +59,9 @@ const tlsOf = Effect.fnUntraced(function* (settings: Settings): Effect.fn.Return
   }
 })
 
-/** URL of the thread's module, as source or as built. */
-const snapshotThread = new URL(
-  import.meta.url.endsWith(".ts") ? "./SnapshotThread.ts" : "./SnapshotThread.js",
-  import.meta.url
-)
+/** URL of a thread's module, as source or as built. */
+const threadOf = (name: string): URL =>
+  new URL(`./${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url)
 
 /** Takes snapshots in a separate thread, which the first one starts. */
 const snapshotsOf = (journal: string): Serve.Snapshotter => {
@@ -69,7 +69,7 @@ const snapshotsOf = (journal: string): Serve.Snapshotter => {
   return {
     take: (point) =>
       new Promise<Taken>((resolve, reject) => {
-        const current = (worker ??= new Worker(snapshotThread, { workerData: journal, name: "snapshots" }))
+        const current = (worker ??= new Worker(threadOf("SnapshotThread"), { workerData: journal, name: "snapshots" }))
         current.removeAllListeners()
         current.once("message", (answer: SnapshotAnswer) => {
           if ("error" in answer) reject(new Error(answer.error))
@@ -89,6 +89,32 @@ const snapshotsOf = (journal: string): Serve.Snapshotter => {
     }
   }
 }
+
+/** Replays old events in a separate thread for each subscriber. */
+const replaysOf =
+  (path: string): Replay =>
+  (from, { onBlock, onEnd, onError }) => {
+    const taken = new SharedArrayBuffer(4)
+    const counter = new Int32Array(taken)
+    const onTaken = () => {
+      Atomics.add(counter, 0, 1)
+      Atomics.notify(counter, 0)
+    }
+    const workerData: ReplayRequest = { path, from, taken }
+    const worker = new Worker(threadOf("ReplayThread"), { workerData, name: "replay" })
+    worker.on("message", (message: ReplayMessage) => {
+      if ("block" in message) {
+        const { buffer, byteLength, byteOffset } = message.block.bytes
+        onBlock({ ...message.block, bytes: Buffer.from(buffer, byteOffset, byteLength) }, onTaken)
+      } else if ("ended" in message) onEnd(message.ended)
+      else onError(message.error)
+    })
+    worker.once("error", (cause) => onError(cause.message))
+    return () => {
+      worker.removeAllListeners()
+      void worker.terminate()
+    }
+  }
 
 /** Validates the files that the settings refer to, as a start does. */
 export const check = (settings: Settings): Effect.Effect<void, SettingError> =>
@@ -122,6 +148,7 @@ export const serve = Effect.fnUntraced(function* (
     tls: yield* tlsOf(settings),
     limits: { ...defaultLimits, events_kept_max: settings.eventsKept },
     snapshots: snapshotsOf,
+    replays: replaysOf,
     shared: yield* sharedOf(shared)
   })
 })

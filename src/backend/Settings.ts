@@ -67,7 +67,7 @@ export const table = {
     "EVENTS_KEPT",
     integer(EVENTS_KEPT_MIN),
     500_000,
-    "newest events in memory, about 450 bytes each and 512 MiB at most: a gateway that has missed no more than these resumes without a snapshot"
+    "newest events in memory, about 450 bytes each and 512 MiB at most: a gateway that has missed no more than these resumes at once, others wait for a replay of the journal"
   ),
   openOrdersMax: withDefault(
     "OPEN_ORDERS_MAX",

@@ -33,14 +33,12 @@ export const fakeMachine: Machine<FakeState, FakeConfig> = {
   dump: (state) => Buffer.from(JSON.stringify(state)),
   load: (_config, _epoch, _links, bytes) => JSON.parse(Buffer.from(bytes).toString()) as FakeState,
   initial: (config) => ({ balance: config.start, seq: 0, step: 0, second: 0 }),
-  apply: (state, { at_ms, command }) => {
+  apply: (state, { at_ms, command, silent }) => {
     if (command === undefined) {
       state.second = Math.floor(at_ms / 1000)
       state.step++
-      return {
-        result: undefined,
-        events: [event(state, at_ms, undefined, { $case: "prices_sampled", value: { prices: [] } })]
-      }
+      const sampled = event(state, at_ms, undefined, { $case: "prices_sampled", value: { prices: [] } })
+      return { result: undefined, events: silent === true ? [] : [sampled] }
     }
     const { command_id } = command
     const body = command.command
@@ -77,7 +75,7 @@ export const fakeMachine: Machine<FakeState, FakeConfig> = {
       duplicate: false,
       result: undefined
     }
-    return { result: { outcome: { $case: "ack", value: ack } }, events }
+    return { result: { outcome: { $case: "ack", value: ack } }, events: silent === true ? [] : events }
   },
   hash: (state) => createHash("sha256").update(JSON.stringify(state)).digest("hex"),
   tickMatters: (state, at_ms) => Math.floor(at_ms / 1000) > state.second,

@@ -4,10 +4,14 @@
  * A subscriber has a cursor and no queue: it reads from the log at its own speed, and a slow one falls behind inside
  * the log. Its stream ends with RESOURCE_EXHAUSTED when it has read nothing for {@link SUBSCRIBER_STALL_MS} or when the
  * log has dropped its events. It can resume at its last seq.
+ *
+ * Events before those of the log come from a {@link Replay} of the journal, until it reaches the log. There both must have
+ * the same checksum.
  */
 import { Metadata, type ServerWritableStream, status } from "@grpc/grpc-js"
 import { type StreamEventsRequest, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
-import type { Cursor, EventLog } from "../journal/EventLog.ts"
+import type { Block, Cursor, EventLog } from "../journal/EventLog.ts"
+import type { ReplayFrom } from "../journal/EventReplay.ts"
 import type { Fork } from "../journal/JournalSchema.ts"
 
 /** Source: docs/contract/boundary.md#sequencer. */
@@ -15,6 +19,8 @@ export const HEARTBEAT_MS = 1000
 /** Time without progress after which a subscription ends. */
 export const SUBSCRIBER_STALL_MS = 10_000
 export const SUBSCRIBERS_MAX = 1000
+/** Replays at one time: each has a thread and the state of an engine. Further subscribers try again. */
+export const REPLAYS_MAX = 2
 
 /** What heartbeats report. Source: docs/contract/rest.md#service-endpoints. */
 export interface BackendStatus {
@@ -47,14 +53,35 @@ export interface Lineage {
   readonly onAhead: (seq: number) => void
 }
 
+/** Receives the events of a replay. */
+export interface ReplaySink {
+  /** `taken` is called when the subscriber has room for more. */
+  readonly onBlock: (block: Block, taken: () => void) => void
+  /** The replay is at the end of the journal; or the journal had another checksum before the first event. */
+  readonly onEnd: (at: "AtHead" | "Forked") => void
+  readonly onError: (message: string) => void
+}
+/** Starts a replay of old events. The returned function ends it. */
+export type Replay = (from: ReplayFrom, sink: ReplaySink) => () => void
+/** Replays of the journal of an event stream. */
+export interface Replays {
+  readonly start: Replay
+  /** A replay failed, or has events that differ from those of the log. */
+  readonly onFailure: (message: string) => void
+}
+
 class Subscriber {
   readonly call: EventCall
-  cursor: Cursor
+  /** Undefined while its events come from a replay. */
+  cursor: Cursor | undefined
   /** Time since which the stream's buffer is full; undefined while it accepts frames. */
   stalledSince: number | undefined
-  constructor(call: EventCall, cursor: Cursor) {
+  /** Ends its replay. */
+  endReplay: (() => void) | undefined
+  /** Lets its replay continue, once the buffer accepts frames. */
+  continueReplay: (() => void) | undefined
+  constructor(call: EventCall) {
     this.call = call
-    this.cursor = cursor
   }
 }
 
@@ -63,13 +90,21 @@ export class EventStream {
   private readonly now: () => number
   private readonly status: () => BackendStatus
   private readonly lineage: Lineage
+  private readonly replays: Replays | undefined
   private readonly subscribers = new Set<Subscriber>()
   private readonly timer: NodeJS.Timeout
   private stopped = false
 
   /** `now`: engine time. */
-  constructor(log: EventLog, now: () => number, status: () => BackendStatus = () => WELL, lineage?: Lineage) {
+  constructor(
+    log: EventLog,
+    now: () => number,
+    status: () => BackendStatus = () => WELL,
+    lineage?: Lineage,
+    replays?: Replays
+  ) {
     this.log = log
+    this.replays = replays
     this.lineage = lineage ?? { forks: [], onAhead: () => {} }
     this.now = now
     this.status = status
@@ -96,24 +131,82 @@ export class EventStream {
     if (this.subscribers.size >= SUBSCRIBERS_MAX) {
       return void fail(call, status.RESOURCE_EXHAUSTED, "too many subscribers")
     }
-    const from = log.seek(Math.max(1, from_seq))
-    if (from === undefined) {
+    const isReplayed = this.replays !== undefined && seq + 1 < log.oldest
+    if (!isReplayed && log.seek(seq + 1) === undefined) {
       const details = `from_seq must be between ${log.oldest} and ${log.head + 1}`
       return void fail(call, status.OUT_OF_RANGE, details)
     }
-    const subscriber = new Subscriber(call, from.cursor)
+    if (isReplayed && this.replaying >= REPLAYS_MAX) {
+      return void fail(call, status.RESOURCE_EXHAUSTED, "too many subscribers read old events")
+    }
+    const subscriber = new Subscriber(call)
     this.subscribers.add(subscriber)
-    const leave = () => this.subscribers.delete(subscriber)
+    const leave = () => this.remove(subscriber)
     call.on("cancelled", leave)
     call.on("close", leave)
     call.on("drain", () => {
       subscriber.stalledSince = undefined
+      subscriber.continueReplay?.()
       this.serve(subscriber)
     })
     // The first frame reports epoch and head, before any event.
     this.write(subscriber, this.heartbeat())
+    if (isReplayed) this.replay(subscriber, this.replays!, { seq: seq + 1, checksum })
+    else this.join(subscriber, seq + 1)
+  }
+
+  private get replaying(): number {
+    let count = 0
+    for (const { endReplay } of this.subscribers) if (endReplay !== undefined) count++
+    return count
+  }
+
+  /** Sends what the log has from a seq on. */
+  private join(subscriber: Subscriber, seq: number): void {
+    const from = this.log.seek(seq)
+    if (from === undefined) return this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: the next event is old")
+    subscriber.cursor = from.cursor
     if (from.frame !== undefined) this.write(subscriber, from.frame)
     this.serve(subscriber)
+  }
+
+  /** Sends replayed events until they reach those of the log. */
+  private replay(subscriber: Subscriber, { onFailure, start }: Replays, from: ReplayFrom): void {
+    const { log } = this
+    const stop = (code: status, details: string, reason?: string) => {
+      if (this.subscribers.has(subscriber)) this.end(subscriber, code, details, reason)
+    }
+    const failed = (message: string) => {
+      onFailure(message)
+      stop(status.OUT_OF_RANGE, "the journal does not replay from this event")
+    }
+    subscriber.endReplay = start(from, {
+      onBlock: (block, taken) => {
+        if (subscriber.endReplay === undefined) return
+        const known = log.checksumAt(block.last)
+        if (known !== undefined && known !== block.checksum)
+          return failed(`the replay of event ${block.last} has another checksum than the journal had`)
+        this.write(subscriber, block.bytes)
+        if (known !== undefined) {
+          this.endReplay(subscriber)
+          return this.join(subscriber, block.last + 1)
+        }
+        subscriber.continueReplay = () => {
+          subscriber.continueReplay = undefined
+          taken()
+        }
+        if (subscriber.stalledSince === undefined) subscriber.continueReplay()
+      },
+      onEnd: (at) =>
+        at === "Forked"
+          ? stop(status.FAILED_PRECONDITION, `event ${from.seq - 1} is not on this history`, "Forked")
+          : stop(status.UNAVAILABLE, "the replay has ended: subscribe at the next event"),
+      onError: failed
+    })
+  }
+  private endReplay(subscriber: Subscriber): void {
+    subscriber.endReplay?.()
+    subscriber.endReplay = subscriber.continueReplay = undefined
   }
 
   /** Sends new events to all subscribers. */
@@ -145,7 +238,7 @@ export class EventStream {
 
   private serve(subscriber: Subscriber): void {
     const { log } = this
-    while (subscriber.stalledSince === undefined && subscriber.cursor < log.end) {
+    while (subscriber.cursor !== undefined && subscriber.stalledSince === undefined && subscriber.cursor < log.end) {
       if (log.isGone(subscriber.cursor)) {
         return this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: the log has dropped the next event")
       }
@@ -177,14 +270,23 @@ export class EventStream {
     const frame = this.heartbeat()
     for (const subscriber of this.subscribers) {
       if (subscriber.stalledSince === undefined) this.write(subscriber, frame)
-      else if (now - subscriber.stalledSince >= SUBSCRIBER_STALL_MS || this.log.isGone(subscriber.cursor)) {
+      else if (now - subscriber.stalledSince >= SUBSCRIBER_STALL_MS || this.isGone(subscriber)) {
         this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: no frame was read")
       }
     }
   }
 
-  private end(subscriber: Subscriber, code: status, details: string): void {
+  private isGone({ cursor }: Subscriber): boolean {
+    return cursor !== undefined && this.log.isGone(cursor)
+  }
+
+  private remove(subscriber: Subscriber): void {
     this.subscribers.delete(subscriber)
-    fail(subscriber.call, code, details)
+    this.endReplay(subscriber)
+  }
+
+  private end(subscriber: Subscriber, code: status, details: string, reason?: string): void {
+    this.remove(subscriber)
+    fail(subscriber.call, code, details, reason)
   }
 }

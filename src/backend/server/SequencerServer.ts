@@ -117,12 +117,14 @@ export interface SequencerOptions {
   readonly log: EventLog
   readonly events: EventStream
   readonly now: () => number
+  /** Seq of the first event that subscribers can request. */
+  readonly firstSeq: () => number
   /** Monotonic time in ms, that of the writer. */
   readonly monotonic?: () => number
 }
 
 /** The rpcs for commands and events; reads are separate. */
-export const make = ({ writer, log, events, now, monotonic = () => performance.now() }: SequencerOptions) => {
+export const make = ({ writer, log, events, now, firstSeq, monotonic = () => performance.now() }: SequencerOptions) => {
   const streams = new Set<ServerDuplexStream<ReadonlyArray<Received>, Buffer>>()
 
   const submit = (call: ServerUnaryCall<SubmitRequest, SubmitResponse>, callback: sendUnaryData<SubmitResponse>) => {
@@ -204,7 +206,7 @@ export const make = ({ writer, log, events, now, monotonic = () => performance.n
       fork: log.fork,
       head_seq: log.head,
       checksum: log.checksumAt(log.head),
-      first_seq: log.oldest,
+      first_seq: firstSeq(),
       server_ts_ms: now()
     })
 

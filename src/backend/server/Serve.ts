@@ -24,7 +24,7 @@ import type { Origin } from "../journal/JournalSchema.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
 import { EngineClock, OFFSET_MAX_MS } from "./EngineClock.ts"
-import { EventStream } from "./EventStream.ts"
+import { EventStream, type Replay } from "./EventStream.ts"
 import * as GrpcServer from "./GrpcServer.ts"
 import { Health } from "./Health.ts"
 import { type PriceCall, PriceStream } from "./PriceStream.ts"
@@ -87,6 +87,8 @@ export interface ServeOptions<S, C> {
   readonly idsKey?: () => string
   /** Takes the snapshots of a journal; by default in this thread. */
   readonly snapshots?: (journal: string) => Snapshotter
+  /** Replays events that are no longer in memory; by default subscribers cannot request them. */
+  readonly replays?: (journal: string) => Replay
   /** Free bytes on the disk of the directory; by default from the operating system. */
   readonly space?: () => number
   /** The journal is in a database that several backends share; the one in `directory` is a copy. */
@@ -309,6 +311,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     if (writer === undefined) answer()
     else writer.whenDurable(answer)
   }
+  // entries before a change of the rules replay only under the former ones
+  const replay = journal.era().position === 0 ? options.replays?.(path) : undefined
   const events: EventStream = new EventStream(
     log,
     now,
@@ -319,6 +323,10 @@ export const serve = Effect.fnUntraced(function* <S, C>(
         journal.demand(seq)
         writer?.abandon(behind(seq))
       }
+    },
+    replay && {
+      start: replay,
+      onFailure: (message) => void run(Effect.logError(`old events of ${path} cannot be replayed: ${message}`))
     }
   )
   const health = new Health(SERVICES, isLeading)
@@ -376,7 +384,13 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const submitter: Submitter = {
     submit: (caller, command, bytes, not_after_ms) => writer!.submit(caller, command, bytes, not_after_ms)
   }
-  const sequencer = Sequencer.make({ writer: submitter, log, events, now })
+  const sequencer = Sequencer.make({
+    writer: submitter,
+    log,
+    events,
+    now,
+    firstSeq: () => (replay === undefined ? log.oldest : 1)
+  })
   metrics.gauge("backend_queue_commands", () => writer?.queued ?? 0)
   metrics.gauge("backend_head_seq", () => log.head)
   metrics.gauge("backend_failed", () => Number(writer?.failed ?? false))

@@ -5,10 +5,12 @@ import { EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import {
   type EventCall,
   EventStream,
+  REPLAYS_MAX,
+  type ReplaySink,
   SUBSCRIBER_STALL_MS,
   SUBSCRIBERS_MAX
 } from "../../../src/backend/server/EventStream.ts"
-import type { Event } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { type Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
 
 /** A call whose client reads as many frames as the test allows. */
 class FakeCall extends EventEmitter {
@@ -140,5 +142,111 @@ describe("EventStream", () => {
     stream.subscribe(asCall(late))
     assert.deepStrictEqual(late.codes, [])
     stream.stop()
+  })
+
+  describe("with a replay of old events", () => {
+    /** A log that keeps its newest two events of 9, and the replays that its subscribers start. */
+    const setting = () => {
+      const log = new EventLog("e", { events_kept_max: 2, bytes_kept_max: Infinity })
+      const whole = new EventLog("e")
+      for (let i = 0; i < 9; i++) {
+        grow(log)
+        grow(whole)
+      }
+      const started: Array<{ readonly seq: number; readonly sink: ReplaySink; isEnded: boolean }> = []
+      const failures: Array<string> = []
+      const stream = new EventStream(log, () => 0, undefined, undefined, {
+        start: ({ seq }, sink) => {
+          const replay = { seq, sink, isEnded: false }
+          started.push(replay)
+          return () => void (replay.isEnded = true)
+        },
+        onFailure: (message) => void failures.push(message)
+      })
+      const subscribe = (from_seq: number, takes = 99) => {
+        const call = new FakeCall(takes)
+        call.request.from_seq = from_seq
+        stream.subscribe(asCall(call))
+        return call
+      }
+      /** The block of an event, as a replay builds it. */
+      const block = (seq: number, checksum = 1_000 + seq) => ({
+        first: seq,
+        last: seq,
+        checksum,
+        bytes: whole.read(seq - 1).frame
+      })
+      return { log, started, failures, stream, subscribe, block }
+    }
+    const seqsOf = ({ frames }: FakeCall) =>
+      frames.flatMap((frame) => StreamEventsResponse.decode(frame).events.map(({ seq }) => seq))
+
+    it("sends the events of the replay, then those of the log from where the two meet, and then new ones", () => {
+      const { block, log, started, stream, subscribe } = setting()
+      const call = subscribe(3)
+      assert.deepStrictEqual(
+        started.map(({ seq }) => seq),
+        [3]
+      )
+      const { sink } = started[0]!
+      const { oldest } = log
+      let taken = 0
+      for (let seq = 3; seq <= oldest; seq++) sink.onBlock(block(seq), () => taken++)
+      assert.isTrue(started[0]!.isEnded)
+      // what the thread sent before it ended
+      sink.onBlock(block(oldest + 1), () => taken++)
+      grow(log)
+      stream.publish()
+      assert.deepStrictEqual(seqsOf(call), [3, 4, 5, 6, 7, 8, 9, 10])
+      assert.strictEqual(taken, oldest - 3)
+      stream.stop()
+    })
+
+    it("lets the replay continue when the subscriber has taken what was sent", () => {
+      const { block, started, stream, subscribe } = setting()
+      // the heartbeat fills its buffer
+      const call = subscribe(1, 1)
+      let taken = 0
+      started[0]!.sink.onBlock(block(1), () => taken++)
+      assert.strictEqual(taken, 0)
+      call.emit("drain")
+      assert.strictEqual(taken, 1)
+      stream.stop()
+    })
+
+    it("ends a subscriber whose replay has another checksum than the log, and reports it", () => {
+      const { block, failures, log, started, stream, subscribe } = setting()
+      const call = subscribe(1)
+      started[0]!.sink.onBlock(block(log.oldest, 7), () => {})
+      assert.deepStrictEqual(call.codes, [status.OUT_OF_RANGE])
+      assert.match(failures[0]!, /another checksum/)
+      assert.isTrue(started[0]!.isEnded)
+      stream.stop()
+    })
+
+    it("answers a journal that does not replay, another history, and the end of the journal", () => {
+      const { failures, started, stream, subscribe } = setting()
+      const calls = [subscribe(1), subscribe(1)]
+      started[0]!.sink.onError("damaged")
+      started[1]!.sink.onEnd("Forked")
+      calls.push(subscribe(1))
+      started[2]!.sink.onEnd("AtHead")
+      assert.deepStrictEqual(
+        calls.map(({ codes }) => codes),
+        [[status.OUT_OF_RANGE], [status.FAILED_PRECONDITION], [status.UNAVAILABLE]]
+      )
+      assert.deepStrictEqual(failures, ["damaged"])
+      stream.stop()
+    })
+
+    it("limits the replays, and ends that of a closed stream", () => {
+      const { started, stream, subscribe } = setting()
+      const calls = Array.from({ length: REPLAYS_MAX + 1 }, () => subscribe(1))
+      assert.deepStrictEqual(calls.at(-1)!.codes, [status.RESOURCE_EXHAUSTED])
+      calls[0]!.emit("cancelled")
+      assert.isTrue(started[0]!.isEnded)
+      assert.deepStrictEqual(subscribe(1).codes, [])
+      stream.stop()
+    })
   })
 })

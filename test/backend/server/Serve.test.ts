@@ -1,13 +1,20 @@
 import { type ServiceError, status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
+import { type Block, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
+import { replayEvents } from "../../../src/backend/journal/EventReplay.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
+import type { Replay } from "../../../src/backend/server/EventStream.ts"
 import { CLOCK_MS } from "../../../src/backend/server/SequencerServer.ts"
 import { SNAPSHOT_ENTRIES } from "../../../src/backend/server/Writer.ts"
-import type { CommandAck, CommandResult, CommandStatus } from "../../../src/proto/gateway/v1/sequencer.ts"
+import type {
+  CommandAck,
+  CommandResult,
+  CommandStatus,
+  GetHeadResponse
+} from "../../../src/proto/gateway/v1/sequencer.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine, withdraw } from "../../doubles/FakeMachine.ts"
 
@@ -244,6 +251,57 @@ describe("StreamEvents", () => {
     assert.strictEqual((await follow(client, 1, 1, "another")).error?.code, status.FAILED_PRECONDITION)
     assert.isUndefined((await follow(client, 35, 6)).error)
   })
+
+  it("replays what memory no longer has: events of any age, across restarts, of the same history only", async () => {
+    const options = {
+      ...still,
+      limits: { events_kept_max: 10, bytes_kept_max: 1 << 20 },
+      // in this thread, and without a bound
+      replays:
+        (path: string): Replay =>
+        (from, { onBlock, onEnd }) => {
+          let isEnded = false
+          setImmediate(() => {
+            const send = (blocks: ReadonlyArray<Block>) => {
+              for (const block of blocks) if (!isEnded) onBlock(block, () => {})
+            }
+            const isSame = replayEvents(still.machine, path, from, send)
+            if (!isEnded) onEnd(isSame ? "AtHead" : "Forked")
+          })
+          return () => void (isEnded = true)
+        }
+    }
+    const thousands = (count: number) =>
+      Array.from({ length: count }, () => Array.from({ length: 1_000 }, () => deposit(1)))
+    const first = await boot(options)
+    await submitAll(first.client, thousands(3))
+    const second = await reboot(options)
+    await submitAll(second.client, thousands(3))
+    const { client, epoch } = await reboot(options)
+    await submitAll(client, [Array.from({ length: 50 }, () => deposit(1))])
+    const head = await new Promise<GetHeadResponse>((resolve, reject) =>
+      client.getHead({}, (error, response) => (error ? reject(error) : resolve(response)))
+    )
+    assert.deepInclude(head, { head_seq: 12_100, first_seq: 1 })
+    let checksum: number | undefined
+    for (const from of [1, 2, 5_999, 6_000, 6_001, 12_000, 12_080]) {
+      const { error, frames } = await follow(client, from, 12_101 - from, epoch)
+      assert.isUndefined(error, `from ${from}`)
+      const seqs = frames.flatMap(({ events }) => events.map(({ seq }) => seq))
+      assert.deepStrictEqual(
+        seqs,
+        Array.from({ length: 12_101 - from }, (_, i) => from + i)
+      )
+      const checksums = frames.flatMap((frame) => frame.checksums)
+      assert.strictEqual(checksums.length, seqs.length)
+      assert.strictEqual(checksums.at(-1), head.checksum)
+      if (from === 1) checksum = checksums[5_999]
+      if (from === 6_001) assert.notStrictEqual(checksums[0], checksum)
+    }
+    const at = (value: number) => follow(client, 6_001, 1, epoch, undefined, { fork: epoch, checksum: value })
+    assert.isUndefined((await at(checksum!)).error)
+    assert.strictEqual((await at(checksum! + 1)).error?.metadata.get("error-reason")[0], "Forked")
+  }, 30_000)
 
   it("ends a subscriber that stops reading once the log has moved past it, without a queue for it", async () => {
     const { client } = await boot({ ...still, limits: { events_kept_max: 1000, bytes_kept_max: 8 * FRAME_BYTES } })
