@@ -106,10 +106,15 @@ export class Pair {
     return response === undefined ? Number.NaN : valueOf(await response.text(), name)
   }
 
-  /** The backends that lead, as their metrics say. */
+  /** Whether a backend leads, as its metrics say. */
+  async leads(member: Member): Promise<boolean> {
+    return (await this.metric(member, "backend_leads")) === 1
+  }
+
+  /** The backends that lead. */
   async leaders(): Promise<ReadonlyArray<Member>> {
-    const leads = await Promise.all(this.members.map((member) => this.metric(member, "backend_leads")))
-    return this.members.filter((_, i) => leads[i] === 1)
+    const leads = await Promise.all(this.members.map((member) => this.leads(member)))
+    return this.members.filter((_, i) => leads[i])
   }
 
   /** Waits until exactly one backend leads and the other follows at its position. */

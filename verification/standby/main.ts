@@ -41,7 +41,9 @@ const pair = await Pair.start(observe)
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void pair.close().then(() => process.exit(1)))
 const violations: Array<string> = []
 const injected: Counts = {}
+/** Times from a fault until the other backend leads, and until an order is acknowledged again, in ms. */
 const takeovers: Array<number> = []
+const outages: Array<number> = []
 try {
   const { url } = pair.gateway
   await pair.settled()
@@ -67,18 +69,20 @@ try {
     const over = fault.inject(pair, leader, standby, next, () => (begun_ms = performance.now()))
     if (fault.takesOver) {
       const sent = load.sent.length
-      await until("the other backend leads", async () => (await pair.leaders()).includes(standby))
+      // the other one alone: a suspended leader answers nothing
+      await until("the other backend leads", () => pair.leads(standby))
       const leads_ms = performance.now() - begun_ms
       // from the fault to the first order that is acknowledged again
       const answered = () =>
         load.sent.slice(sent).some(({ answers: [first] }) => first !== undefined && first.as === "acknowledged")
       await until("an order is acknowledged", answered)
       takeovers.push(leads_ms)
+      outages.push(performance.now() - begun_ms)
     }
     await over
     count(injected, fault.name)
     say(
-      `${i} ${fault.name}${fault.takesOver ? `: ${Math.round(takeovers.at(-1)!)} ms` : ""}, ${load.sent.length} orders`
+      `${i} ${fault.name}${fault.takesOver ? `: ${Math.round(takeovers.at(-1)!)} ms, orders again after ${Math.round(outages.at(-1)!)} ms` : ""}, ${load.sent.length} orders`
     )
   }
   await pair.settled()
@@ -115,12 +119,14 @@ try {
   const [one, two] = hashes
   if (one!.state_hash !== two!.state_hash || one!.head_seq !== two!.head_seq)
     violations.push(`the copies differ: ${JSON.stringify(hashes)}`)
-  const at = (share: number) => Math.round(percentile(takeovers, share))
+  const times = (of: ReadonlyArray<number>) =>
+    [0.5, 0.99, 1].map((share, i) => `${["p50", "p99", "most"][i]} ${Math.round(percentile(of, share))} ms`).join(", ")
   const rows = {
     faults: listed(injected),
     orders: `${load.sent.length} in ${seconds.toFixed(0)} s, ${verdict.acknowledged} acknowledged, ${verdict.unknown} of unknown fate`,
     "lost, doubled": `${verdict.lost}, ${verdict.doubled}`,
-    takeover: `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, most ${at(1)} ms`,
+    takeover: times(takeovers),
+    "orders again": times(outages),
     "leaders that ended": listed(lines),
     "private sessions": `${report.recovered} resumed, ${report.unrecovered} with an announced gap; ${report.gaps} missing, ${report.repetitions} repeated`,
     "last leader": leader.name,
