@@ -97,7 +97,7 @@ export const replay = <S, C>(
       throw new JournalError({
         message:
           `${journal.path} does not replay: at position ${position} the state hash is ${found}, ` +
-          `the checkpoint says ${checkpoint.state_hash}; nothing is served from a state that differs`
+          `the checkpoint says ${checkpoint.state_hash}. ${RECOVERY_HINT}`
       })
     }
     next++
@@ -111,7 +111,9 @@ export const replay = <S, C>(
     if (options.results === true && entry.result !== undefined) {
       const result = step.result === undefined ? new Uint8Array() : CommandResult.encode(step.result).finish()
       if (!equalBytes(result, entry.result)) {
-        throw new JournalError({ message: `${journal.path} does not replay: position ${position} has another result` })
+        throw new JournalError({
+          message: `${journal.path} does not replay: position ${position} has another result. ${RECOVERY_HINT}`
+        })
       }
     }
     if (step.events.length > 0) options.onEvents?.(step.events, entry.chain)
