@@ -6,18 +6,16 @@
  * installed, with batch inserts that it generates itself, an index on the id and no client traffic: an upper bound for
  * batches from outside.
  */
-import { execFileSync, spawnSync } from "node:child_process"
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { randomBytes } from "node:crypto"
 import { Journal } from "../src/backend/journal/Journal.ts"
-import type { Machine } from "../src/backend/engine/Machine.ts"
-import { EventLog } from "../src/backend/journal/EventLog.ts"
-import { Writer } from "../src/backend/server/Writer.ts"
-import { Command } from "../src/proto/gateway/v1/sequencer.ts"
-import { OrderType, Side, SmpType, TimeInForce } from "../src/proto/gateway/v1/types.ts"
-import { header, percentile, type Summary, summary } from "./Harness.ts"
+import { binaries } from "../verification/harness/PostgresBinaries.ts"
+import { isPostgresInstalled, PostgresServer } from "../verification/harness/PostgresServer.ts"
+import { header, type Summary, summary } from "./Harness.ts"
+import { JournalSubject, type Measured, measured, origin } from "./JournalSubject.ts"
 
 export interface Options {
   readonly rounds: number
@@ -48,17 +46,7 @@ export interface Report {
   readonly syncs: Summary
 }
 
-interface Measured {
-  readonly rate: number
-  readonly p50_us: number
-}
-
 const RECORD_BYTES = 200
-
-const measured = (count: number, began: number, latencies: Float64Array): Measured => ({
-  rate: (count * 1000) / (performance.now() - began),
-  p50_us: percentile(latencies.toSorted(), 50)
-})
 
 const floor = (directory: string, records: number): Measured => {
   const file = openSync(join(directory, "floor"), "w")
@@ -76,14 +64,7 @@ const floor = (directory: string, records: number): Measured => {
   return result
 }
 
-const openJournal = (directory: string): Journal =>
-  Journal.open(join(directory, "journal.sqlite"), () => ({
-    epoch: "bench",
-    rules: "bench",
-    config: "{}",
-    ids_key: "0001020304050607",
-    created_at_ms: 0
-  }))
+const openJournal = (directory: string): Journal => Journal.open(join(directory, "journal.sqlite"), origin)
 
 /** The floor's records, in groups of one per caller. Every caller waits for its group. */
 const alone = (journal: Journal, callers: number, records: number): Measured => {
@@ -102,182 +83,46 @@ const alone = (journal: Journal, callers: number, records: number): Measured => 
   return measured(records, began, latencies)
 }
 
-const machine: Machine<{ seq: number }, object> = {
-  rules: "bench",
-  upgrades: [],
-  initial: () => ({ seq: 0 }),
-  dump: () => new Uint8Array(),
-  load: () => ({ seq: 0 }),
-  apply: (state, { at_ms, command }) => {
-    const value = {
-      command_id: command!.command_id,
-      seq: ++state.seq,
-      accepted_at_ms: at_ms,
-      orders: [],
-      duplicate: false,
-      result: undefined
-    }
-    return { result: { outcome: { $case: "ack", value } }, events: [] }
-  },
-  hash: () => "",
-  tickMatters: () => false,
-  headSeq: ({ seq }) => seq
-}
-
-const orders = (count: number): ReadonlyArray<{ readonly command: Command; readonly bytes: Uint8Array }> =>
-  Array.from({ length: count }, () => {
-    const command: Command = {
-      command_id: randomBytes(16).toString("base64url"),
-      user_id: "0x".padEnd(42, "7"),
-      sub_account_address: "0x".padEnd(66, "3"),
-      issued_at_ms: 1767225600000,
-      command: {
-        $case: "place_order",
-        value: {
-          symbol: "BTC-USDC",
-          side: Side.SIDE_BUY,
-          order_type: OrderType.ORDER_TYPE_LIMIT,
-          qty: "0.125",
-          price: "60000.5",
-          time_in_force: TimeInForce.TIME_IN_FORCE_GTC,
-          smp_type: SmpType.SMP_TYPE_CANCEL_TAKER,
-          expire_time_ms: undefined,
-          post_only: false,
-          reduce_only: false,
-          close_on_trigger: false,
-          order_link_id: randomBytes(9).toString("base64url"),
-          trigger: undefined,
-          tpsl: undefined
-        }
-      }
-    }
-    return { command, bytes: Command.encode(command).finish() }
-  })
-
-/** The journal of all rounds, so that its indexes are not empty. */
-class Subject {
-  private readonly journal: Journal
-  private readonly writer: Writer<{ seq: number }, object>
-
-  constructor(directory: string) {
-    this.journal = openJournal(join(directory, "backend"))
-    this.writer = new Writer({
-      machine,
-      state: machine.initial({}, "bench"),
-      journal: this.journal,
-      log: new EventLog("bench"),
-      at_ms: 0,
-      now: Date.now,
-      onEvents: () => {},
-      space: () => Number.POSITIVE_INFINITY,
-      onSpace: () => {},
-      onSnapshotDue: () => {},
-      onFailure: (cause) => {
-        throw cause
-      }
-    })
-  }
-
-  /** One round. Fails unless every record is in the journal. */
-  run(callers: number, records: number): Promise<Measured> {
-    const { journal, writer } = this
-    const given = orders(records)
-    const wanted = journal.position + records
-    const latencies = new Float64Array(records)
-    let next = 0
-    let answered = 0
-    return new Promise((resolve, reject) => {
-      const began = performance.now()
-      for (let i = 0; i < callers; i++) {
-        let start = 0
-        const submit = () => {
-          const order = given[next++]
-          if (order === undefined) return
-          start = performance.now()
-          writer.submit(caller, order.command, order.bytes)
-        }
-        const caller = {
-          results: [] as Array<Uint8Array>,
-          flush: () => {
-            caller.results.length = 0
-            latencies[answered++] = (performance.now() - start) * 1000
-            if (answered < records) submit()
-            else if (journal.position === wanted) resolve(measured(records, began, latencies))
-            else reject(new Error(`the journal ends at ${journal.position}, not at ${wanted}`))
-          }
-        }
-        submit()
-      }
-    })
-  }
-
-  close(): void {
-    this.writer.stop()
-    this.journal.close()
-  }
-}
-
-/** The folder of PostgreSQL's server programs, which Debian keeps out of the path. */
-const postgresBin = (): string | undefined => {
-  const root = "/usr/lib/postgresql"
-  try {
-    return join(root, readdirSync(root).toSorted().at(-1)!, "bin")
-  } catch {
-    return undefined
-  }
-}
-
 class Peer {
-  private readonly directory: string
-  private readonly bin: string
+  private readonly server: PostgresServer
   private readonly script: string
-
-  /** Undefined where PostgreSQL is not installed. */
-  static start(directory: string, batch: number): Peer | undefined {
-    const bin = postgresBin()
-    return bin === undefined || batch === 0 ? undefined : new Peer(directory, bin, batch)
-  }
-
-  private constructor(directory: string, bin: string, batch: number) {
-    this.directory = directory
-    this.bin = bin
-    execFileSync("chown", ["postgres", directory])
-    this.as("initdb", ["-D", join(directory, "db"), "-A", "trust", "-U", "bench"])
-    const options = `-k ${directory} -c listen_addresses= -c shared_buffers=256MB -c max_wal_size=4GB`
-    this.as("pg_ctl", ["-D", join(directory, "db"), "-o", options, "-l", join(directory, "log"), "-w", "start"])
-    this.sql("CREATE TABLE entries (position bigserial PRIMARY KEY, command_id text, command bytea)")
-    this.sql("CREATE INDEX ON entries (command_id)")
-    this.script = join(directory, "batch.sql")
-    const row = `md5(random()::text), decode(repeat('ab', ${RECORD_BYTES}), 'hex')`
-    writeFileSync(
-      this.script,
-      `INSERT INTO entries (command_id, command) SELECT ${row} FROM generate_series(1, ${batch});\n`
-    )
-    this.batch = batch
-  }
-
   private readonly batch: number
 
-  private as(program: string, args: ReadonlyArray<string>): void {
-    const run = ["-u", "postgres", "--", join(this.bin, program), ...args]
-    const { status, stderr } = spawnSync("runuser", run, { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"] })
-    if (status !== 0) throw new Error(`${program}: ${stderr}`)
+  /** Undefined where PostgreSQL is not installed. */
+  static async start(directory: string, batch: number): Promise<Peer | undefined> {
+    if (!isPostgresInstalled || batch === 0) return undefined
+    const server = await PostgresServer.start(undefined, true)
+    await server.query("CREATE TABLE entries (position bigserial PRIMARY KEY, command_id text, command bytea)")
+    await server.query("CREATE INDEX ON entries (command_id)")
+    const script = join(directory, "batch.sql")
+    const row = `md5(random()::text), decode(repeat('ab', ${RECORD_BYTES}), 'hex')`
+    writeFileSync(
+      script,
+      `INSERT INTO entries (command_id, command) SELECT ${row} FROM generate_series(1, ${batch});\n`
+    )
+    return new Peer(server, script, batch)
   }
 
-  private sql(text: string): void {
-    execFileSync("psql", ["-h", this.directory, "-U", "bench", "-q", "-c", text, "postgres"])
+  private constructor(server: PostgresServer, script: string, batch: number) {
+    this.server = server
+    this.script = script
+    this.batch = batch
   }
 
   run(records: number): Measured {
     const transactions = Math.max(1, Math.round(records / this.batch))
-    const args = ["-h", this.directory, "-U", "bench", "-n", "-f", this.script, "-t", String(transactions), "postgres"]
-    const out = execFileSync("pgbench", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
+    const address = ["-h", "127.0.0.1", "-p", String(this.server.port), "-U", "gateway"]
+    const args = [...address, "-n", "-f", this.script, "-t", String(transactions), "postgres"]
+    const out = execFileSync(join(binaries()!, "pgbench"), args, {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"]
+    })
     const number = (pattern: RegExp) => Number(pattern.exec(out)![1])
     return { rate: number(/^tps = ([0-9.]+)/mu) * this.batch, p50_us: number(/^latency average = ([0-9.]+)/mu) * 1000 }
   }
 
-  stop(): void {
-    this.as("pg_ctl", ["-D", join(this.directory, "db"), "-m", "immediate", "stop"])
+  stop(): Promise<void> {
+    return this.server.remove()
   }
 }
 
@@ -296,10 +141,11 @@ export const run = async (options: Options): Promise<Report> => {
     Array<Measured>
   ]
   const bare = openJournal(join(directory, "alone"))
-  const subject = new Subject(directory)
+  const journal = openJournal(join(directory, "backend"))
+  const subject = new JournalSubject(journal)
   let peer: Peer | undefined
   try {
-    peer = Peer.start(directory, options.peerBatch)
+    peer = await Peer.start(directory, options.peerBatch)
     for (let round = 0; round <= options.rounds; round++) {
       const one = floor(directory, options.floorRecords)
       const two = alone(bare, options.callers, options.records)
@@ -312,9 +158,10 @@ export const run = async (options: Options): Promise<Report> => {
       if (four !== undefined) peers.push(four)
     }
   } finally {
-    subject.close()
+    await subject.stop()
+    journal.close()
     bare.close()
-    peer?.stop()
+    await peer?.stop()
     rmSync(directory, { recursive: true, force: true })
   }
   return {

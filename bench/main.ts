@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os"
 const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
   backend: () => import("./Backend.bench.ts"),
   journal: () => import("./Journal.bench.ts"),
+  "shared-journal": () => import("./SharedJournal.bench.ts"),
   event: () => import("./Event.bench.ts"),
   "event-latency": () => import("./EventLatency.bench.ts"),
   fanout: () => import("./FanOut.bench.ts"),
@@ -29,7 +30,7 @@ if (availableParallelism() < 2) {
   console.error("ratios need two cores: one for the server, one for the load")
   process.exit(2)
 }
-// load and backends on one core, the server under test on the other
-execFileSync("taskset", ["-apc", "1", String(process.pid)], { stdio: "ignore" })
+// load and backends on one core, the server under test on the other; a database has processes of its own
+if (name !== "shared-journal") execFileSync("taskset", ["-apc", "1", String(process.pid)], { stdio: "ignore" })
 await (await bench()).main()
 process.exit(0)

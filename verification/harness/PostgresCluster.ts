@@ -15,11 +15,13 @@ export class PostgresCluster {
     this.standbys = standbys
   }
 
-  /** Starts a primary with so many standbys. */
-  static async start(standbys: number): Promise<PostgresCluster> {
-    const primary = await PostgresServer.start()
+  /** Starts a primary with so many standbys. `durable`: commits are synced, for measurements. */
+  static async start(standbys: number, durable = false): Promise<PostgresCluster> {
+    const primary = await PostgresServer.start(undefined, durable)
     const cluster = new PostgresCluster(primary, [])
     for (let i = 0; i < standbys; i++) cluster.standbys.push(await PostgresServer.start(primary))
+    // without a standby, no commit would return
+    if (standbys === 0) return cluster
     await primary.query(QUORUM)
     await primary.query(RELOAD)
     await cluster.isReplicating(standbys)

@@ -26,16 +26,17 @@ interface Running {
   readonly stop: () => Promise<void>
 }
 
+const SETTINGS = ["shared_buffers=16MB", "max_connections=100", "autovacuum=off"]
+/** A crash of the machine may lose what was committed: tests do not crash it. */
+const FAST = ["fsync=off", "full_page_writes=off"]
+const DURABLE = ["max_wal_size=4GB"]
+
 /** Serves a data directory on a port; `undefined`: the port was taken. */
-const serve = async (data: string, port: number): Promise<Running | undefined> => {
+const serve = async (data: string, port: number, durable: boolean): Promise<Running | undefined> => {
+  const settings = [...SETTINGS, ...(durable ? DURABLE : FAST)].flatMap((setting) => ["-c", setting])
   const child = spawn(
     join(folder!, "postgres"),
-    ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", "-F"].concat(
-      ["full_page_writes=off", "shared_buffers=16MB", "max_connections=100", "autovacuum=off"].flatMap((setting) => [
-        "-c",
-        setting
-      ])
-    ),
+    ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", ...settings],
     { ...owner(), stdio: ["ignore", "ignore", "pipe"], cwd: "/" }
   )
   // it must not outlive this process
@@ -97,16 +98,18 @@ const childrenOf = (pid: number): ReadonlyArray<number> =>
 export class PostgresServer {
   private data: TemporaryFolder
   private running: Running
-  private constructor(data: TemporaryFolder, running: Running) {
+  private readonly durable: boolean
+  private constructor(data: TemporaryFolder, running: Running, durable: boolean) {
     this.data = data
     this.running = running
+    this.durable = durable
   }
-  /** Starts a new server, or a standby of another one. */
-  static async start(primary?: PostgresServer): Promise<PostgresServer> {
+  /** Starts a new server, or a standby of another one. `durable`: commits are synced, for measurements. */
+  static async start(primary?: PostgresServer, durable = primary?.durable ?? false): Promise<PostgresServer> {
     const data = await (primary === undefined ? initialize() : copyOf(primary.port))
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
-      const running = await serve(data.path, await freePort())
-      if (running !== undefined) return new PostgresServer(data, running)
+      const running = await serve(data.path, await freePort(), durable)
+      if (running !== undefined) return new PostgresServer(data, running, durable)
     }
     throw new Error("no free port for PostgreSQL")
   }
@@ -120,7 +123,7 @@ export class PostgresServer {
   }
   /** Starts again on the same data and port. */
   async begin(): Promise<void> {
-    const running = await serve(this.data.path, this.port)
+    const running = await serve(this.data.path, this.port, this.durable)
     if (running === undefined) throw new Error("the port of PostgreSQL is taken")
     this.running = running
   }
