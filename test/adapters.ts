@@ -1,16 +1,30 @@
 /**
  * Runs once, before the tests: prints which adapters this machine can test, because tests of a program that is missing are
- * skipped; and bundles the programs that tests start.
+ * skipped; installs the packages of CCXT where they are missing; and bundles the programs that tests start.
  */
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { bundled } from "./Bundle.ts"
+import { ccxtFolder } from "../verification/ccxt/Ccxt.ts"
 import { binaries } from "../verification/harness/PostgresBinaries.ts"
+import { bundled } from "./Bundle.ts"
+import { install, isCurrent } from "./Installation.ts"
+
+/** Time limit of the installation of CCXT, in ms. */
+const INSTALL_MS = 180_000
 
 /** What it calls itself; `undefined`: it is not installed. */
 const postgres = (): string | undefined => {
   const folder = binaries()
   return folder && execFileSync(join(folder, "postgres"), ["--version"], { encoding: "utf8" }).trim()
+}
+
+/** Packages that `npm ci` at the root leaves out, so that it stays small. Without a network their tests are skipped. */
+const ccxt = async (): Promise<void> => {
+  if (isCurrent(ccxtFolder)) return
+  console.log("Installs CCXT from the lockfile of integrations/ccxt, once")
+  await install(ccxtFolder, INSTALL_MS).catch((error: Error) =>
+    console.log(`Skipped, because it could not be installed: CCXT. ${error.message}`)
+  )
 }
 
 export default async function setup(): Promise<void> {
@@ -20,5 +34,7 @@ export default async function setup(): Promise<void> {
   console.log(`Adapters: memory, SQLite ${process.versions.sqlite}, gRPC, ${here.join(", ")}`)
   if (missing.length > 0) console.log(`Skipped, because it is not installed: ${missing.join(", ")}`)
   // a planted fault is in the sources alone
-  if (process.env["PLANTED"] === undefined) process.env["PROGRAMS"] = await bundled()
+  if (process.env["PLANTED"] !== undefined) return
+  await ccxt()
+  process.env["PROGRAMS"] = await bundled()
 }

@@ -1,4 +1,4 @@
-/** The gateway as an exchange of CCXT, on a complete exchange. Needs `npm ci --prefix integrations/ccxt`. */
+/** The gateway as an exchange of CCXT, on a complete exchange. The set-up of the tests installs CCXT. */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
