@@ -6,7 +6,7 @@
  * JSON text of their record from the projection.
  */
 import { Effect, Layer } from "effect"
-import { Migrator, SqlClient, SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import type { StreamPosition } from "../../domain/Event.ts"
 import type { ModelPosition, Projection } from "../../domain/Projection.ts"
 import { History, HistoryUnavailable, ProjectionRefused, UserEventsKept } from "../../services/History.ts"
@@ -16,7 +16,7 @@ import * as HistoryReads from "./HistoryReads.ts"
 import * as LedgerReads from "./LedgerReads.ts"
 import * as ProjectionWriter from "./ProjectionWriter.ts"
 import * as Tables from "./Tables.ts"
-import { history as migrations, modelTables } from "./migrations/history.ts"
+import { migrateHistory, modelTables } from "./migrations/history.ts"
 
 interface Position {
   readonly epoch: string
@@ -155,7 +155,4 @@ const make = Effect.gen(function* () {
 })
 
 /** Migrates the tables, then serves the read model from them. */
-export const layer = Layer.effect(
-  History,
-  Effect.andThen(Migrator.make({})({ loader: migrations, table: "history_migrations" }), make)
-)
+export const layer = Layer.effect(History, Effect.andThen(migrateHistory, make))

@@ -4,8 +4,8 @@
  * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
-import { Migrator } from "effect/sql"
 import { dialect } from "../Dialect.ts"
+import { migrations } from "../Migrations.ts"
 
 const each = (statements: ReadonlyArray<string>) => Effect.flatMap(dialect, ({ define }) => define(statements))
 
@@ -39,13 +39,7 @@ const accessCodes = each([
 ])
 
 /** Migrates the benefits of activated wallets; needs the tables of accounts. */
-export const migrateActivations = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_activations": activations }),
-  table: "migrations_activations"
-})
+export const migrateActivations = migrations("migrations_activations", { "1_activations": activations })
 
 /** Migrates the table of access codes. */
-export const migrateAccessCodes = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_access_codes": accessCodes }),
-  table: "migrations_access_codes"
-})
+export const migrateAccessCodes = migrations("migrations_access_codes", { "1_access_codes": accessCodes })

@@ -4,8 +4,8 @@
  * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
-import { Migrator } from "effect/sql"
 import { type Dialect, dialect } from "../Dialect.ts"
+import { migrations } from "../Migrations.ts"
 
 const each = (statements: (words: Dialect) => ReadonlyArray<string>) =>
   Effect.flatMap(dialect, (words) => words.define(statements(words)))
@@ -87,19 +87,14 @@ const switches = each(() => [
 ])
 
 /** Migrates the tables of accounts. */
-export const migrateAccounts = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_accounts": accounts, "2_revocations": revocations, "3_key_changes": keyChanges }),
-  table: "migrations_accounts"
+export const migrateAccounts = migrations("migrations_accounts", {
+  "1_accounts": accounts,
+  "2_revocations": revocations,
+  "3_key_changes": keyChanges
 })
 
 /** Migrates the tables of nonces. */
-export const migrateNonces = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_nonces": nonces }),
-  table: "migrations_nonces"
-})
+export const migrateNonces = migrations("migrations_nonces", { "1_nonces": nonces })
 
 /** Migrates the table of the dead-man's switch. */
-export const migrateSwitches = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_switches": switches }),
-  table: "migrations_switches"
-})
+export const migrateSwitches = migrations("migrations_switches", { "1_switches": switches })

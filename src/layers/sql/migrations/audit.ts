@@ -4,8 +4,8 @@
  * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
-import { Migrator } from "effect/sql"
 import { dialect } from "../Dialect.ts"
+import { migrations } from "../Migrations.ts"
 
 const auditTrail = Effect.flatMap(dialect, ({ define }) =>
   define([
@@ -19,7 +19,4 @@ const auditTrail = Effect.flatMap(dialect, ({ define }) =>
 )
 
 /** Migrates the table of the audit trail. */
-export const migrateAudit = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_audit_trail": auditTrail }),
-  table: "migrations_audit"
-})
+export const migrateAudit = migrations("migrations_audit", { "1_audit_trail": auditTrail })

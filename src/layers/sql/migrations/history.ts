@@ -5,11 +5,12 @@
  * the stream; the row's time and id together are its place in a list.
  */
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { dialect } from "../Dialect.ts"
 import { backfill, liquidationFees } from "../Backfill.ts"
+import { migrations } from "../Migrations.ts"
 
-/** Every table with rows of the read model; {@link history} has the position beside them. */
+/** Every table with rows of the read model; {@link migrateHistory} makes the position beside them. */
 export const modelTables: ReadonlyArray<string> = [
   "orders",
   "executions",
@@ -188,7 +189,8 @@ const addLists = Effect.flatMap(dialect, ({ define, member, unlimited }) =>
   )
 )
 
-export const history = Migrator.fromRecord({
+/** Migrates the tables of the read model. */
+export const migrateHistory = migrations("history_migrations", {
   "0001_read_model": Effect.flatMap(dialect, ({ define }) => define(tables)),
   "0002_ledger": Effect.andThen(
     Effect.flatMap(dialect, ({ define }) => define(ledger)),

@@ -4,15 +4,12 @@
  * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
-import { Migrator } from "effect/sql"
 import { dialect } from "../Dialect.ts"
+import { migrations } from "../Migrations.ts"
 
 const each = (...statements: ReadonlyArray<string>) => Effect.flatMap(dialect, ({ define }) => define(statements))
 
-const migrate = (table: string, migrations: Record<string, ReturnType<typeof each>>) =>
-  Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })
-
-export const migrateReferrals = migrate("migrations_referrals", {
+export const migrateReferrals = migrations("migrations_referrals", {
   "1_referrals": each(
     `CREATE TABLE referrals (
       user_id TEXT NOT NULL PRIMARY KEY, referrer_id TEXT NOT NULL, since BIGINT NOT NULL)`,
@@ -20,7 +17,7 @@ export const migrateReferrals = migrate("migrations_referrals", {
   )
 })
 
-export const migrateBans = migrate("migrations_bans", {
+export const migrateBans = migrations("migrations_bans", {
   "1_bans": each(
     `CREATE TABLE bans (
       root_address TEXT NOT NULL PRIMARY KEY, user_id TEXT NOT NULL, banned BOOLEAN NOT NULL, reason TEXT NOT NULL,
@@ -29,7 +26,7 @@ export const migrateBans = migrate("migrations_bans", {
   )
 })
 
-export const migrateRewards = migrate("migrations_rewards", {
+export const migrateRewards = migrations("migrations_rewards", {
   "1_rewards": each(
     `CREATE TABLE rewards (
       reward_id TEXT NOT NULL PRIMARY KEY, user_id TEXT NOT NULL, kind TEXT NOT NULL, asset TEXT NOT NULL,
@@ -43,7 +40,7 @@ export const migrateRewards = migrate("migrations_rewards", {
   "2_status": each(`CREATE INDEX rewards_status ON rewards (user_id, status, created_time, reward_id)`)
 })
 
-export const migrateCompetitions = migrate("migrations_competitions", {
+export const migrateCompetitions = migrations("migrations_competitions", {
   "1_competitions": each(
     `CREATE TABLE competitions (
       id TEXT NOT NULL PRIMARY KEY, slug TEXT NOT NULL UNIQUE, title TEXT NOT NULL, description_md TEXT NOT NULL,

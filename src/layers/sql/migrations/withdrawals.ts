@@ -4,8 +4,8 @@
  * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
-import { Migrator } from "effect/sql"
 import { dialect } from "../Dialect.ts"
+import { migrations } from "../Migrations.ts"
 
 const withdrawalAddresses = Effect.flatMap(dialect, ({ define }) =>
   define([
@@ -21,7 +21,6 @@ const withdrawalAddresses = Effect.flatMap(dialect, ({ define }) =>
 )
 
 /** Migrates the tables of withdrawal addresses. */
-export const migrateWithdrawalAddresses = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_withdrawal_addresses": withdrawalAddresses }),
-  table: "migrations_withdrawals"
+export const migrateWithdrawalAddresses = migrations("migrations_withdrawals", {
+  "1_withdrawal_addresses": withdrawalAddresses
 })

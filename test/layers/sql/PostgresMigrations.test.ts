@@ -1,0 +1,137 @@
+/** Gateways of a fleet migrate the tables that they share, one at a time. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
+import { LOCK_WAIT_MS, MigrationWait, migrations } from "../../../src/layers/sql/Migrations.ts"
+import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
+import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
+import * as SqlStores from "../../../src/layers/sql/SqlStores.ts"
+import * as Postgres from "../../doubles/Postgres.ts"
+
+const server = Postgres.throwaway()
+
+/** Every store of a gateway, with connections of its own. */
+const gateway = (schema: string) =>
+  Layer.build(
+    Layer.fresh(
+      Layer.mergeAll(SqlHistory.layer, SqlStores.credentialChanges.pipe(Layer.provideMerge(SqlStores.layer))).pipe(
+        Layer.provideMerge(SqlNonceStore.layer()),
+        Layer.provide(server.client(schema))
+      )
+    )
+  ).pipe(Effect.scoped)
+
+/** Holds a lock on a table in a transaction until the returned effect runs. */
+const hold = Effect.fnUntraced(function* (table: string, mode: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [held, released] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const holder = yield* sql
+    .withTransaction(
+      sql`SET LOCAL idle_in_transaction_session_timeout = 0`.pipe(
+        Effect.andThen(sql.unsafe(`LOCK TABLE ${table} IN ${mode} MODE`)),
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(released))
+      )
+    )
+    .pipe(Effect.forkScoped)
+  yield* Deferred.await(held)
+  return Effect.andThen(Deferred.succeed(released, undefined), Fiber.join(holder))
+})
+
+/** Collects log lines, and completes a signal at the first one with a text. */
+const lines = (text: string) => {
+  const found = Deferred.makeUnsafe<void>()
+  const all: Array<string> = []
+  const logger = Logger.make(({ message }) => {
+    const line = String(Array.isArray(message) ? message[0] : message)
+    all.push(line)
+    if (line.includes(text)) Deferred.doneUnsafe(found, Effect.void)
+  })
+  return { all, found: Deferred.await(found), layer: Logger.layer([logger]) }
+}
+const WAITING = "waits for the migrations of the database"
+
+/** A migration that takes as long as an effect, and counts its runs. */
+const slow = (during: Effect.Effect<void>) => {
+  let runs = 0
+  const migrate = migrations("migrations_slow", {
+    "1_slow": Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      runs++
+      yield* sql`SET LOCAL idle_in_transaction_session_timeout = 0`
+      yield* sql`CREATE TABLE slow (n INTEGER)`
+      yield* during
+    })
+  })
+  return { migrate, runs: () => runs }
+}
+
+describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => {
+  it.live("let gateways start at once on an empty database", () =>
+    Effect.scoped(Effect.all([gateway("together"), gateway("together")], { concurrency: "unbounded" }))
+  )
+
+  it.live("let a gateway wait while another one migrates for longer than a statement may take", () => {
+    const log = lines(WAITING)
+    return Effect.gen(function* () {
+      const release = yield* Deferred.make<void>()
+      const { migrate, runs } = slow(Deferred.await(release))
+      const [first, second] = [server.client("slow"), server.client("slow")].map((client) =>
+        migrate.pipe(Effect.provide(client, { local: true }))
+      )
+      const starting = yield* Effect.forkScoped(first!)
+      const other = yield* Effect.forkScoped(second!)
+      yield* log.found
+      // more attempts than one, longer together than the time limit of a statement
+      yield* Effect.sleep(2 * LOCK_WAIT_MS + 500)
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(starting)
+      yield* Fiber.join(other)
+      assert.strictEqual(runs(), 1)
+      assert.lengthOf(
+        log.all.filter((line) => line.includes(WAITING)),
+        1
+      )
+    }).pipe(Effect.scoped, Effect.provide(log.layer))
+  })
+
+  it.live("let a gateway wait until a transaction releases the tables that a migration changes", () => {
+    const log = lines(WAITING)
+    return Effect.gen(function* () {
+      yield* gateway("held")
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DELETE FROM history_migrations WHERE migration_id >= 6`
+      for (const column of ["fork", "checksum", "stream"])
+        yield* sql.unsafe(`ALTER TABLE history_position DROP COLUMN ${column}`)
+      const release = yield* hold("history_position", "ACCESS SHARE")
+      const starting = yield* Effect.forkScoped(gateway("held"))
+      yield* log.found
+      yield* release
+      yield* Fiber.join(starting)
+      assert.lengthOf(yield* sql`SELECT fork FROM history_position`, 0, "the column is there")
+    }).pipe(Effect.scoped, Effect.provide([server.client("held"), log.layer]))
+  })
+
+  it.live("start a gateway at once while a backup reads the tables, if nothing is to migrate", () =>
+    Effect.gen(function* () {
+      yield* gateway("backup")
+      const release = yield* hold("history_migrations, migrations_accounts, history_position", "ACCESS SHARE")
+      yield* gateway("backup")
+      yield* release
+    }).pipe(Effect.scoped, Effect.provide(server.client("backup")))
+  )
+
+  it.live("end the start with the reason when the tables stay in use", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE used (n INTEGER)`
+      const release = yield* hold("used", "ACCESS SHARE")
+      const alter = migrations("migrations_used", { "1_used": sql`ALTER TABLE used ADD COLUMN m INTEGER` })
+      const error = yield* Effect.flip(Effect.provideService(alter, MigrationWait, 1))
+      assert.strictEqual(error._tag, "MigrationError")
+      assert.include(error.message, "migrations_used: the tables were in use for 0.001 s")
+      yield* release
+      yield* alter
+    }).pipe(Effect.scoped, Effect.provide(server.client("used")))
+  )
+})
