@@ -1,4 +1,5 @@
 /** The account bar: sign-in, balance, faucet and the wallet menu. */
+import * as Alerts from "./Alerts.ts"
 import { fact, h, place, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
@@ -74,7 +75,7 @@ export const mount = (session: Session): void => {
     "details",
     { class: "menu" },
     h("summary", {}, name),
-    h("div", {}, h("p", {}, "Key ", key), h("p", {}, "Account ", account), words, manage, signOut)
+    h("div", {}, h("p", {}, "Key ", key), h("p", {}, "Account ", account), words, Alerts.switches(), manage, signOut)
   )
   menu.addEventListener("keydown", (event) => {
     if (event.key === "Escape") menu.open = false

@@ -220,9 +220,11 @@ export const mount = (market: Market, session: Session): void => {
     (work: () => Promise<void>): (() => void) =>
     () =>
       work().catch((error: unknown) => {
-        const isAway = error instanceof Rest.ApiFailure && (error.status === 0 || error.status === 503)
+        const failure = error instanceof Rest.ApiFailure ? error : undefined
+        const isAway = failure?.status === 0 || failure?.status === 503
+        if (!isAway) toastError(error)
         if (isAway) setTimeout(reload, RETRY_MS)
-        else toastError(error)
+        else if (failure?.throttled !== undefined) setTimeout(reload, failure.throttled.until_ms - Date.now())
       })
   const reload = orRetry(load)
 

@@ -5,9 +5,10 @@ import type { AccountView } from "./AccountView.ts"
 import { averageOf, fillOf } from "./BookFill.ts"
 import { field, numberInput, plainButton, segments, setValue } from "./Controls.ts"
 import { dialog } from "./Dialog.ts"
-import { fact, h, setText } from "./Dom.ts"
+import { fact, h, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
+import { protectivePrice } from "./OrderPreview.ts"
 import { shareOf } from "./OrderSize.ts"
 
 interface Closing {
@@ -46,6 +47,8 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     rest: fact("Remains")
   }
 
+  const why = h("p", { class: "hint", role: "status" })
+
   /** Quantity that is closed. */
   const qtyOf = ({ percent, position }: Closing): bigint =>
     position === undefined ? 0n : shareOf(instrumentOf(position.symbol), Decimal.parse(position.size), percent)
@@ -77,7 +80,8 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     priceField,
     h("div", { class: "share" }, slider, h("output", { for: "close-share" })),
     steps,
-    h("dl", { class: "preview" }, ...Object.values(facts).map(({ element }) => element))
+    h("dl", { class: "preview" }, ...Object.values(facts).map(({ element }) => element)),
+    why
   )
   const output = box.element.querySelector("output")!
 
@@ -96,7 +100,10 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     const side = isLong ? "Sell" : "Buy"
     const levels =
       symbol !== market.symbol ? [] : ((isLong ? market.book.value?.bids() : market.book.value?.asks()) ?? [])
-    const fill = fillOf(levels, qty, side)
+    const mark = Decimal.parse(view.markOf(symbol) ?? position.mark_price)
+    const fill = fillOf(levels, qty, side, protectivePrice(instrumentOf(symbol), mark, side))
+    // what a market order leaves in a thin book
+    const isThin = kind === "Market" && symbol === market.symbol && fill.qty < qty
     const tick = Decimal.parse(instrumentOf(symbol).price_filter.tick_size)
     const known =
       kind === "Limit"
@@ -105,17 +112,26 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
           : undefined
         : averageOf(fill, side, tick)
     // of another market only the mark price is known
-    const at = known ?? (kind === "Market" ? Decimal.parse(view.markOf(symbol) ?? position.mark_price) : undefined)
+    const at = known ?? (kind === "Market" ? mark : undefined)
     const entry = Decimal.parse(position.avg_price)
     const text = (amount: bigint): string => view.qty(symbol, Decimal.format(amount))
-    setText(facts.size.value, text(qty))
+    const done = isThin ? fill.qty : qty
+    setText(facts.size.value, isThin ? `only ${text(done)} of ${text(qty)}` : text(qty))
+    setClass(facts.size.value, "warning", isThin)
     setText(facts.at.value, at === undefined ? "–" : view.price(symbol, Decimal.format(at)))
     setText(
       facts.pnl.value,
-      at === undefined ? "–" : Format.gain(Decimal.format(Decimal.mul(isLong ? at - entry : entry - at, qty, "down")))
+      at === undefined ? "–" : Format.gain(Decimal.format(Decimal.mul(isLong ? at - entry : entry - at, done, "down")))
     )
-    const rest = Decimal.parse(position.size) - qty
+    const rest = Decimal.parse(position.size) - done
     setText(facts.rest.value, rest === 0n ? "nothing" : text(rest))
+    const [orders, verb] = isLong ? ["bids", "sells"] : ["asks", "buys"]
+    setText(
+      why,
+      isThin
+        ? `A market order ${verb} at most ${text(done)} now: the book has no more ${orders} within the price band. The rest stays open.`
+        : ""
+    )
   })
   return (position) => {
     const mark = view.markOf(position.symbol) ?? position.mark_price

@@ -66,6 +66,8 @@ export class Notices {
   private readonly digits: OrderWords.Digits
   /** By position. */
   private readonly forced = new Map<string, Forced>()
+  /** The newest record of each position. */
+  private readonly positions = new Map<string, Position>()
   /** Orders canceled before the next liquidation, by sub-account. */
   private readonly canceled = new Map<string, number>()
 
@@ -76,7 +78,9 @@ export class Notices {
   of(event: FeedEvent): ReadonlyArray<Notice> {
     if (event.kind === "state" && event.state.type === "ended")
       return [{ key: ENDED, tone: "bad", text: `Signed out: ${event.state.reason}`, stays: true }]
-    if (!("data" in event) || !("type" in event.data) || event.data.type !== "update") return []
+    if (!("data" in event) || !("type" in event.data)) return []
+    if (event.kind === "position") for (const each of event.data.list) this.positions.set(keyOf(each), each)
+    if (event.data.type !== "update") return []
     switch (event.kind) {
       case "execution":
         for (const fill of event.data.list) this.fill(fill)
@@ -105,7 +109,17 @@ export class Notices {
       this.canceled.set(sub_account_address, (this.canceled.get(sub_account_address) ?? 0) + 1)
     if (closed_pnl !== undefined && ofForce.has(create_type ?? ""))
       this.forced.get(keyOf(order))?.pnl.set(order_id, Decimal.parse(closed_pnl))
-    return noticeOf(order, this.digits)
+    const notice = noticeOf(order, this.digits)
+    const isPartial = order.order_status === "PartiallyFilledCanceled" && OrderWords.isClosing(order)
+    return notice !== undefined && isPartial ? this.withRest(notice, this.positions.get(keyOf(order))) : notice
+  }
+
+  /** The notice of a partial close, with what remains of the position: its fills precede the end of the order. */
+  private withRest(notice: Notice, position: Position | undefined): Notice {
+    if (position === undefined || position.size === "0") return notice
+    const { side, size, symbol } = position
+    const held = `${side === "Buy" ? "long" : "short"} of ${this.digits.qty(symbol, size)}`
+    return { ...notice, text: `${notice.text}. Your ${held} remains open` }
   }
 
   private position(position: Position): Notice | undefined {

@@ -20,6 +20,7 @@ import type {
   TradingStopBody
 } from "../src/http/api/PositionApi.ts"
 import type { ChangeSubAccountBody, CreateApiKeyBody } from "../src/http/api/UserApi.ts"
+import { type Throttled, throttledOf, throttledText } from "./Throttle.ts"
 
 const BASE = "/api/v1"
 /** Time limit of a request, in ms. */
@@ -33,10 +34,13 @@ const CANDLES = 1_000
 export class ApiFailure extends Error {
   readonly status: number
   readonly reason: string
-  constructor(status: number, reason: string, message: string) {
+  /** Set for a request beyond a rate. */
+  readonly throttled: Throttled | undefined
+  constructor(status: number, reason: string, message: string, throttled?: Throttled) {
     super(message)
     this.status = status
     this.reason = reason
+    this.throttled = throttled
   }
 }
 
@@ -47,10 +51,13 @@ interface ErrorBody {
 
 const refusalOf = async (response: Response): Promise<ApiFailure> => {
   const { details, message } = (await response.json().catch(() => ({}))) as ErrorBody
-  const wait = response.headers.get("retry-after")
-  const summary = message ?? `the gateway responded with status ${response.status}`
-  const text = response.status === 429 && wait !== null ? `${summary}; try again in ${wait} s` : summary
-  return new ApiFailure(response.status, details?.reason ?? "", text)
+  const reason = details?.reason ?? ""
+  if (response.status === 429) {
+    const now_ms = Date.now()
+    const throttled = throttledOf(response.headers, now_ms)
+    return new ApiFailure(429, reason, throttledText(throttled, now_ms), throttled)
+  }
+  return new ApiFailure(response.status, reason, message ?? `the gateway responded with status ${response.status}`)
 }
 
 /** The credential of requests: its headers, and what follows when the gateway refuses it. */

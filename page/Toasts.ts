@@ -1,6 +1,8 @@
 /** Short notifications over the candles, announced by screen readers. */
 import { h, place, setAttribute, setText } from "./Dom.ts"
 import type { Notice, Tone } from "./Notices.ts"
+import { ApiFailure } from "./Rest.ts"
+import { RESUMED } from "./Throttle.ts"
 
 /** How long a notice stays, in ms; maximum number of notices. */
 const TOAST_MS = 8_000
@@ -53,8 +55,20 @@ export const notify = ({ key, stays = false, text, tone }: Notice): void => {
 /** Shows a message that replaces none. */
 export const toast = (tone: Tone, text: string): void => notify({ key: `toast|${++toasts}`, tone, text })
 
-/** Shows an error. */
-export const toastError = (error: unknown): void => toast("bad", error instanceof Error ? error.message : String(error))
+const THROTTLED = "throttled"
+let resuming: ReturnType<typeof setTimeout> | undefined
+
+/** Shows an error. The notice of a throttled request stays until requests are accepted again. */
+export const toastError = (error: unknown): void => {
+  if (error instanceof ApiFailure && error.throttled !== undefined) {
+    notify({ key: THROTTLED, tone: "warn", text: error.message, stays: true })
+    clearTimeout(resuming)
+    resuming = setTimeout(
+      () => notify({ key: THROTTLED, tone: "good", text: RESUMED }),
+      error.throttled.until_ms - Date.now()
+    )
+  } else toast("bad", error instanceof Error ? error.message : String(error))
+}
 
 /** Runs the action of a button; the button is busy until it ends, and an error is shown. */
 export const whileBusy = (button: HTMLButtonElement, act: () => Promise<void>): void => {

@@ -27,15 +27,19 @@ const RETRY_MS = 2_000
 /** Loads the markets; retries until the gateway is ready. */
 const markets = async (): Promise<Market> => {
   for (;;) {
+    let pause_ms = RETRY_MS
     try {
       const [instruments, tiers] = await Promise.all([Rest.instruments(), Rest.riskTiers()])
       const { interval, symbol } = Address.firstView()
       const first = instruments.list.find((each) => each.symbol === symbol) ?? instruments.list[0]
       if (first !== undefined) return new Market(instruments.list, tiers.list, first, interval)
     } catch (error) {
-      setText(place("status-text"), `${error instanceof Error ? error.message : String(error)}. Retrying…`)
+      const text = error instanceof Error ? error.message.replace(/\.$/u, "") : String(error)
+      setText(place("status-text"), `${text}. Retrying…`)
+      const until_ms = error instanceof Rest.ApiFailure ? error.throttled?.until_ms : undefined
+      if (until_ms !== undefined) pause_ms = Math.max(RETRY_MS, until_ms - Date.now())
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    await new Promise((resolve) => setTimeout(resolve, pause_ms))
   }
 }
 

@@ -57,10 +57,10 @@ const reasons: Record<CancelType, string> = {
 }
 
 /** Why an order was canceled; empty: no reason is known. */
-export const cancelReason = ({ cancel_type, order_type }: Order): string => {
+export const cancelReason = ({ cancel_type, order_type, side }: Order): string => {
   if (cancel_type === undefined) return ""
   if (cancel_type === "CancelByTimeInForce" && order_type === "Market")
-    return "the book had nothing more within the price band"
+    return `the book had no more ${side === "Buy" ? "asks" : "bids"} within the price band`
   return reasons[cancel_type] ?? ""
 }
 
@@ -102,7 +102,8 @@ export interface Figures extends Digits {
   readonly gain: (text: string) => string
 }
 
-const isClosing = ({ close_on_trigger, reduce_only }: Order): boolean => reduce_only || close_on_trigger
+/** Whether an order can only reduce a position. */
+export const isClosing = ({ close_on_trigger, reduce_only }: Order): boolean => reduce_only || close_on_trigger
 
 /** `Bought 0.200`, `Sold 0.200 of 0.500`, `Closed 0.500`. */
 const doneText = (order: Order, { gain, price, qty }: Figures): string => {

@@ -64,7 +64,7 @@ describe("the notice of an order", () => {
     const ended: Order = { ...closing, order_status: "PartiallyFilledCanceled", cancel_type: "CancelByTimeInForce" }
     assert.strictEqual(
       textOf(ended),
-      "Closed 0.083 of 0.500 BTC-USDC at 60,012.0, PnL -6.73; 0.417 was not closed: the book had nothing more within the price band"
+      "Closed 0.083 of 0.500 BTC-USDC at 60,012.0, PnL -6.73; 0.417 was not closed: the book had no more bids within the price band"
     )
     assert.strictEqual(toneOf(ended), "warn")
     assert.match(
@@ -204,6 +204,27 @@ describe("the notice of a forced close", () => {
   it("does not come from a snapshot", () => {
     const snapshots = [message("order", partly, "snapshot"), message("position", position, "snapshot")]
     assert.deepStrictEqual(after(snapshots), [])
+  })
+})
+
+describe("the notice of a partial close", () => {
+  const ended: Order = { ...closing, order_status: "PartiallyFilledCanceled", cancel_type: "CancelByTimeInForce" }
+
+  it("has what remains of the position", () => {
+    const events = [
+      message("position", { ...position, size: "0.5" }, "snapshot"),
+      message("order", closing),
+      message("position", { ...position, size: "0.417" }),
+      message("order", ended)
+    ]
+    const notices = after(events)
+    assert.strictEqual(notices.length, 1)
+    assert.match(notices[0]!.text, /0\.417 was not closed: the book .* band\. Your long of 0\.417 remains open$/u)
+  })
+
+  it("has no rest where the position was closed otherwise", () => {
+    const events = [message("position", flat), message("order", ended)]
+    assert.match(after(events)[0]!.text, /within the price band$/u)
   })
 })
 
