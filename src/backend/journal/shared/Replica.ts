@@ -4,7 +4,7 @@ import type { Machine } from "../../engine/Machine.ts"
 import { entriesOf } from "../Block.ts"
 import type { EventLog } from "../EventLog.ts"
 import type { Journal, Turn } from "../Journal.ts"
-import { JournalError, readError } from "../JournalError.ts"
+import { JournalError, readError, RECOVERY_HINT } from "../JournalError.ts"
 import type * as Lease from "./Lease.ts"
 
 export interface ReplicaOptions<S, C> {
@@ -47,7 +47,7 @@ export class Replica<S, C> implements Lease.Replica {
     const { journal, log, machine, state } = this.options
     const differs = (what: string) =>
       new JournalError({
-        message: `the journal in the database does not replay: ${what}; nothing is served from a state that differs`
+        message: `the journal in the database does not replay: ${what}. ${RECOVERY_HINT}`
       })
     if (first !== journal.position + 1) throw differs(`position ${first} follows position ${journal.position}`)
     const events: Array<Event> = []

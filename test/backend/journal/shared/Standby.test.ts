@@ -1,6 +1,7 @@
 /** Backends that share a journal in PostgreSQL: one leads, the others follow and take over. */
 import { existsSync } from "node:fs"
 import { dirname } from "node:path"
+import { credentials } from "@grpc/grpc-js"
 import { Effect, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
@@ -10,6 +11,7 @@ import { journalPath } from "../../../../src/backend/server/Serve.ts"
 import * as Channel from "../../../../src/layers/grpc/Channel.ts"
 import * as GrpcFeed from "../../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcSequencer from "../../../../src/layers/grpc/GrpcSequencer.ts"
+import { RefereeClient } from "../../../../src/proto/gateway/v1/referee.ts"
 import type { CommandResult } from "../../../../src/proto/gateway/v1/sequencer.ts"
 import { FaultProxy } from "../../../../verification/harness/FaultProxy.ts"
 import { until } from "../../../../verification/harness/Wait.ts"
@@ -31,16 +33,21 @@ const place = (): string => {
   places.push(made)
   return made.directory
 }
-const backend = async (holder: string, directory = place(), port = server.port()): Promise<Running> => {
+const backend = async (
+  holder: string,
+  directory = place(),
+  port = server.port(),
+  standbyReads = false
+): Promise<Running> => {
   const database = PostgresJournal.make(Redacted.make(server.url(schema, port)))
   const reads = (state: { readonly balance: number; readonly seq: number }) => ({
     sequencer: {
       getOrderBook: () => ({ bids: [], asks: [], book_seq: 0, mts: state.balance, as_of_seq: state.seq })
     },
-    referee: {},
+    referee: { listPositions: () => ({ positions: [], as_of_seq: state.seq, next_page_token: "" }) },
     prices: () => []
   })
-  const started = await start(directory, { machine, reads, shared: { database, holder, standbyReads: false } })
+  const started = await start(directory, { machine, reads, shared: { database, holder, standbyReads } })
   running.add(started)
   return started
 }
@@ -63,6 +70,17 @@ const balance = ({ client }: Running) =>
       resolve(error === null ? response.mts : undefined)
     )
   )
+/** The position of a read of the Referee; undefined where the backend refuses it. */
+const positionsAt = async ({ port }: Running): Promise<number | undefined> => {
+  const client = new RefereeClient(`127.0.0.1:${port}`, credentials.createInsecure())
+  const seq = await new Promise<number | undefined>((resolve) =>
+    client.listPositions({ user_id: "", page_token: "" }, (error, response) =>
+      resolve(error === null ? response.as_of_seq : undefined)
+    )
+  )
+  client.close()
+  return seq
+}
 const leads = (one: Running) => until("the lead", async () => (await head(one)) !== undefined)
 const ended = (one: Running) => Effect.runPromise(Effect.flip(one.failed))
 const commands = (name: string, count: number) => Array.from({ length: count }, (_, i) => deposit(1, `${name}-${i}`))
@@ -97,6 +115,18 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     const again = await submitAll(second.client, [commands("a", 50), commands("b", 50)])
     assert.deepStrictEqual(seqsOf(again), [...seqsOf(answers), ...seqsOf(more)])
     assert.strictEqual(await head(second), 200, "nothing was applied twice")
+  })
+
+  it("serves reads of the Referee at a standby that is asked to, with its position", async () => {
+    const first = await backend("first")
+    await leads(first)
+    const silent = await backend("silent")
+    const reading = await backend("reading", place(), server.port(), true)
+    await submitAll(first.client, [commands("a", 20)])
+    await until("the position of the standby", async () => (await positionsAt(reading)) === 40)
+    assert.strictEqual(await positionsAt(first), 40)
+    assert.isUndefined(await positionsAt(silent))
+    assert.isUndefined(await balance(reading), "the sequencer's reads are the leader's")
   })
 
   it("answers commands and reads only when the database has committed them", async () => {
