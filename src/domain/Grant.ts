@@ -49,15 +49,18 @@ export class Grant {
   readonly credential: string
   readonly user_id: string
   readonly lease: Lease
+  /** When its token was issued, Unix ms; undefined for an API key. */
+  readonly issued_ms: number | undefined
   private endedBy: GrantEnd | undefined = undefined
   private holds = 0
   private readonly endings = new Set<() => void>()
   private idle: Array<() => void> = []
 
-  constructor(credential: string, user_id: string, lease: Lease = unlimited) {
+  constructor(credential: string, user_id: string, lease: Lease = unlimited, issued_ms?: number) {
     this.credential = credential
     this.user_id = user_id
     this.lease = lease
+    this.issued_ms = issued_ms
   }
 
   /** Why the grant ended; `undefined` while it is valid. */

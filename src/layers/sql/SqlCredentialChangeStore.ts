@@ -3,6 +3,7 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type ChangedCredentials, CredentialChangeStore } from "../../services/identity/CredentialChangeStore.ts"
+import * as Promotions from "./Promotions.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 import { migrateBans } from "./migrations/users.ts"
 import { ApiKeyRow, apiKeyOf, SqlBoolean, SqlInteger } from "./SqlAccounts.ts"
@@ -17,11 +18,31 @@ const ChangeRow = Schema.Union([
     user_id: Schema.String,
     label: Schema.String,
     revoked: SqlBoolean
+  }),
+  Schema.Struct({
+    kind: Schema.Literals(["server", "timeline"]),
+    api_key_id: Schema.NullOr(Schema.String),
+    changed_time: SqlInteger,
+    expires_time: SqlInteger,
+    revoked: SqlBoolean
   })
 ])
 const readRows = Schema.decodeUnknownEffect(Schema.Array(ChangeRow))
 
-const changedOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): ChangedCredentials => ({
+/** The server, and the newest of its timelines that has a row. */
+const serverOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): Promotions.ServerState => {
+  const server = rows.find(({ kind }) => kind === "server")
+  const timelines = rows.flatMap((row) => (row.kind === "timeline" ? [row] : []))
+  const newest = timelines.toSorted((a, b) => a.changed_time - b.changed_time).at(-1)
+  return {
+    timeline: server?.kind === "server" ? server.api_key_id : null,
+    isSynchronous: server?.kind === "server" && Boolean(server.revoked),
+    known: newest && { timeline: newest.api_key_id!, isSynchronous: Boolean(newest.revoked) },
+    untrusted_until_ms: Math.max(0, ...timelines.map(({ expires_time }) => expires_time))
+  }
+}
+
+const changedOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): Omit<ChangedCredentials, "untrusted_until_ms"> => ({
   keys: rows.flatMap((row) => {
     if (row.kind !== "key") return []
     const { changed_time, kind: _, ...key } = row
@@ -55,6 +76,21 @@ export const layer: Layer.Layer<
     const sql = yield* SqlClient.SqlClient
     yield* migrateAccounts
     yield* migrateBans
+    /** A server in recovery has no timeline of its own. */
+    const server = sql.onDialectOrElse({
+      pg: () => sql`
+        UNION ALL
+        SELECT 'server', CASE WHEN pg_is_in_recovery() THEN NULL
+            ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END,
+          NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL,
+          current_setting('synchronous_standby_names') <> ''
+            AND current_setting('synchronous_commit') NOT IN ('off', 'local'), 0
+        UNION ALL
+        SELECT 'timeline', timeline, NULL, NULL, NULL, NULL, NULL, NULL, untrusted_until_ms, NULL, NULL, NULL,
+          is_synchronous, seen_ms
+        FROM server_timelines`,
+      orElse: () => sql``
+    })
     /** Tokens and bans have the columns of keys: a token its id and expiry, a ban its wallet, reason and state. */
     const rowsSince = (since: number, keysSince: number, now: number) => sql`
       SELECT 'key' AS kind, api_key_id, user_id, public_key, label, scopes, sub_account_addresses, ip_allowlist,
@@ -65,13 +101,18 @@ export const layer: Layer.Layer<
       FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}
       UNION ALL
       SELECT 'ban', root_address, user_id, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL, NULL, banned, changed_time
-      FROM bans WHERE changed_time >= ${since}`
+      FROM bans WHERE changed_time >= ${since}${server}`
+    const state = Promotions.make(sql)
     return CredentialChangeStore.of({
       changes: (since) =>
         Clock.currentTimeMillis.pipe(
           Effect.flatMap((now) => rowsSince(since ?? 0, since ?? Number.MAX_SAFE_INTEGER, now)),
           Effect.flatMap(readRows),
-          Effect.map(changedOf),
+          Effect.flatMap((rows) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) => state(serverOf(rows), now)).pipe(
+              Effect.map((untrusted_until_ms) => ({ ...changedOf(rows), untrusted_until_ms }))
+            )
+          ),
           Effect.mapError((cause) => new AccountsUnavailable({ cause }))
         )
     })

@@ -258,6 +258,17 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
     })
 
+  /** Refuses a login that may have been used before: the nonces of its time may be lost. */
+  const untrustedLogin = Effect.fnUntraced(function* () {
+    const server_time_ms = yield* Clock.currentTimeMillis
+    const from_ms = tokens.untrustedUntil() + loginWindow
+    return yield* refuse(
+      "StaleTimestamp",
+      { server_time_ms, window_ms: loginWindow, skew_ms: 0 },
+      `the database was replaced: sign a login with a timestamp_ms after ${from_ms}`
+    )
+  })
+
   const unsigned = (facts: Parameters<typeof signatureFacts>[0], text?: string) =>
     refuse("InvalidSignature", signatureFacts(facts), text)
   const malformedSignature = () =>
@@ -384,6 +395,9 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     if (!isNonce(nonce)) return yield* refuse("InvalidNonce", { field: "nonce" })
     const wallet = yield* walletOf(public_key, body.verifying_key)
     yield* checkTime(timestamp_ms, loginWindow)
+    // its nonce may be lost; a client whose clock is ahead may have signed it before
+    const untrusted_ms = tokens.untrustedUntil()
+    if (untrusted_ms > 0 && timestamp_ms <= untrusted_ms + loginWindow) return yield* untrustedLogin()
     yield* checkSignature(
       wallet.publicKey,
       `SERVICE_AUTH|LOGIN|${public_key}|${timestamp_ms}|${nonce}`,

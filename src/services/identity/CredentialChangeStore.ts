@@ -24,6 +24,11 @@ export interface ChangedCredentials {
   readonly keys: ReadonlyArray<ChangedKey>
   /** Bans set or lifted. */
   readonly bans: ReadonlyArray<Ban>
+  /**
+   * Unix ms: changes that were confirmed up to then may be lost, because the store was replaced by a copy. Tokens issued up
+   * to then are not trusted, nor are logins signed up to then. 0: nothing is lost.
+   */
+  readonly untrusted_until_ms: number
 }
 
 export class CredentialChangeStore extends Context.Service<

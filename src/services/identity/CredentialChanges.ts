@@ -38,6 +38,7 @@ const make = Effect.gen(function* () {
     for (const token of changed.tokens) tokens.apply(token)
     for (const key of changed.keys) apiKeys.apply(key)
     for (const ban of changed.bans) bans.apply(ban)
+    tokens.distrust(changed.untrusted_until_ms)
     // covers clocks that differ, and a write that was slow to commit
     known_ms = now_ms - CLOCKS_APART_MS
     lease.renew(began_ms)

@@ -18,14 +18,16 @@ const SETTLE_MAX = Duration.seconds(10)
 export class Grants extends Context.Service<
   Grants,
   {
-    /** The grant of a credential that was verified in this turn of the event loop. */
-    readonly issue: (credential: string, user_id: string) => Grant
+    /** The grant of a credential that was verified in this turn of the event loop. `issued_ms`: of a token, Unix ms. */
+    readonly issue: (credential: string, user_id: string, issued_ms?: number) => Grant
     /** The valid grant of a credential, if this gateway uses one. */
     readonly inForce: (credential: string) => Grant | undefined
     /** Ends the grant of a credential. */
     readonly end: (credential: string, why: GrantEnd) => void
     /** Ends all grants of a user. */
     readonly endUser: (user_id: string, why: GrantEnd) => void
+    /** Ends the grants of all tokens issued up to a time, Unix ms. */
+    readonly endIssued: (until_ms: number, why: GrantEnd) => void
     /**
      * Waits until no effect of an ended grant of the user is in progress; `credential`: of this credential only. A
      * change is acknowledged after this wait. A change requested with a token does not wait for tokens, in particular
@@ -71,10 +73,10 @@ export class Grants extends Context.Service<
 
       return Grants.of({
         inForce,
-        issue: (credential, user_id) => {
+        issue: (credential, user_id, issued_ms) => {
           const known = inForce(credential)
           if (known !== undefined) return known
-          const grant = new Grant(credential, user_id, lease)
+          const grant = new Grant(credential, user_id, lease, issued_ms)
           grants.set(credential, new WeakRef(grant))
           const credentials = byUser.get(user_id)
           if (credentials === undefined) byUser.set(user_id, new Set([credential]))
@@ -85,6 +87,12 @@ export class Grants extends Context.Service<
         end,
         endUser: (user_id, why) => {
           for (const credential of byUser.get(user_id) ?? []) end(credential, why)
+        },
+        endIssued: (until_ms, why) => {
+          for (const credential of grants.keys()) {
+            const issued_ms = inForce(credential)?.issued_ms
+            if (issued_ms !== undefined && issued_ms <= until_ms) end(credential, why)
+          }
         },
         settled: (user_id, credential) =>
           Effect.suspend(() => {

@@ -104,6 +104,10 @@ export class Tokens extends Context.Service<
     }) => Effect.Effect<void, AccountsUnavailable>
     /** Applies a revocation that was read from the store. */
     readonly apply: (token: RevokedToken) => void
+    /** Revokes all tokens issued up to a time, Unix ms. */
+    readonly distrust: (until_ms: number) => void
+    /** Tokens issued up to this time are revoked, Unix ms. */
+    readonly untrustedUntil: () => number
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
@@ -144,6 +148,12 @@ export class Tokens extends Context.Service<
           revoked.set(jti, expires_at_ms)
           grants.end(jti, "revoked")
         }
+        let untrusted_until_ms = 0
+        const distrust = (until_ms: number) => {
+          if (until_ms <= untrusted_until_ms) return
+          untrusted_until_ms = until_ms
+          grants.endIssued(until_ms, "revoked")
+        }
         yield* invalidations.listen((invalidation) =>
           invalidation.type === "token" ? Effect.sync(() => apply(invalidation)) : Effect.void
         )
@@ -153,7 +163,7 @@ export class Tokens extends Context.Service<
         /** Why a token is not valid. A token issued before a ban was lifted remains revoked. */
         const ended = ({ caller: { credential, user_id }, issued_ms }: Holder<Claims>): TokenFault | undefined => {
           if (bans.isBanned(user_id)) return "BannedUser"
-          const isOld = issued_ms <= bans.refusedThrough(user_id)
+          const isOld = issued_ms <= Math.max(bans.refusedThrough(user_id), untrusted_until_ms)
           return isOld || revoked.has(credential) ? "RevokedToken" : undefined
         }
 
@@ -202,7 +212,7 @@ export class Tokens extends Context.Service<
                   if (fault !== undefined) return Effect.succeed(fault)
                   // in the same turn: a later revocation or ban finds the grant
                   const { credential, user_id } = holder.caller
-                  const caller = { ...holder.caller, grant: grants.issue(credential, user_id) }
+                  const caller = { ...holder.caller, grant: grants.issue(credential, user_id, holder.issued_ms) }
                   verified.set(token, { ...holder, caller })
                   return Effect.succeed(caller)
                 })
@@ -231,7 +241,7 @@ export class Tokens extends Context.Service<
           issue: Effect.fnUntraced(function* (user) {
             const jti = yield* ids.uuid
             const now_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-            const iat_ms = Math.max(now_ms, bans.refusedThrough(user.user_id) + 1)
+            const iat_ms = Math.max(now_ms, bans.refusedThrough(user.user_id) + 1, untrusted_until_ms + 1)
             const iat = Math.floor(iat_ms / 1000)
             const exp = iat + validity_s
             const payload = Base64Url.encode(
@@ -260,6 +270,8 @@ export class Tokens extends Context.Service<
               })
             ).pipe(Effect.andThen(grants.settled(user_id, jti))),
           apply,
+          distrust,
+          untrustedUntil: () => untrusted_until_ms,
           jwks: {
             keys: keys.ring.map(({ kid, publicKey }) => ({
               kty: "OKP",

@@ -7,6 +7,7 @@ import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import type { ApiKeyChange, NewApiKey } from "../../../src/services/identity/ApiKeyRules.ts"
 import { type AuthError, Authenticator, type SignedRequest } from "../../../src/services/identity/Authenticator.ts"
+import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { CredentialLease } from "../../../src/services/identity/CredentialLease.ts"
 import { commandIdOf } from "../../../src/services/operations/Ids.ts"
 import { NonceStore, NonceStoreUnavailable } from "../../../src/services/identity/NonceStore.ts"
@@ -150,6 +151,22 @@ describe("login", () => {
           details: { server_time_ms: NOW, window_ms: 60_000, skew_ms: skew }
         })
       }
+    }))
+
+  test("refuses what may have been used before the database was replaced, with the time that is accepted", () =>
+    Effect.gen(function* () {
+      const auth = yield* Authenticator
+      const tokens = yield* Tokens
+      assert.strictEqual(yield* outcome(auth.login(login())), "ok")
+      tokens.distrust(NOW + 1_000)
+      yield* TestClock.adjust("2 seconds")
+      // signed before, or by a clock that is ahead
+      for (const timestamp_ms of [NOW, NOW + 2_000, NOW + 61_000]) {
+        const error = yield* Effect.flip(auth.login(login({ timestamp_ms, nonce: "nonce-0002" })))
+        assert.deepInclude(error, { reason: "StaleTimestamp" })
+        assert.include((error as { readonly text?: string }).text, `after ${NOW + 61_000}`)
+      }
+      assert.strictEqual(yield* outcome(auth.login(login({ timestamp_ms: NOW + 61_001, nonce: "nonce-0003" }))), "ok")
     }))
 
   describe("refuses in the order nonce form, key, time, signature, rate of the key, nonce", () => {

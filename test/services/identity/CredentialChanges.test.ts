@@ -40,13 +40,17 @@ class Reads {
   isLost = false
   /** A read completes after this time, in ms; it has what was durable when it began. */
   takes_ms = 0
+  untrusted_until_ms = 0
   of(changes: CredentialChangeStore["Service"]["changes"]): CredentialChangeStore["Service"] {
     return CredentialChangeStore.of({
       changes: (since) =>
         Effect.suspend((): Effect.Effect<ChangedCredentials, AccountsUnavailable> => {
           this.count++
           if (this.isLost) return Effect.fail(new AccountsUnavailable({}))
-          return Effect.tap(changes(since), () => Effect.sleep(this.takes_ms))
+          return changes(since).pipe(
+            Effect.map((changed) => ({ ...changed, untrusted_until_ms: this.untrusted_until_ms })),
+            Effect.tap(() => Effect.sleep(this.takes_ms))
+          )
         })
     })
   }
@@ -166,6 +170,27 @@ describe("a change by another gateway", () => {
       yield* TestClock.adjust("200 millis")
       assert.strictEqual(two.grant.ended, "revoked")
       assert.strictEqual(yield* there.tokens.verify(second.token), "RevokedToken")
+    }))
+
+  test("that may be lost with the store's primary revokes the tokens of its time, and no API key", () =>
+    Effect.gen(function* () {
+      const there = yield* gateway()
+      const { token } = yield* there.tokens.issue(wallet)
+      const caller = yield* verified(there.tokens, token)
+      yield* there.keys.create(USER, newKey)
+      const key = (yield* there.keys.find(hex))!.caller
+      there.reads.untrusted_until_ms = NOW + 500
+      yield* TestClock.adjust("200 millis")
+      assert.strictEqual(caller.grant.ended, "revoked")
+      assert.strictEqual(there.tokens.known(token, NOW + 200), "RevokedToken")
+      assert.strictEqual(yield* there.tokens.verify(token), "RevokedToken")
+      assert.isUndefined(key.grant.ended)
+      // a token that is issued now is later than that time
+      const next = yield* there.tokens.issue(wallet)
+      assert.isUndefined((yield* verified(there.tokens, next.token)).grant.ended)
+      there.reads.untrusted_until_ms = 0
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* there.tokens.verify(token), "RevokedToken")
     }))
 
   test("is found though the clock of the other gateway is 30 s behind", () =>

@@ -63,6 +63,16 @@ const keyChanges = each(() => [
   `CREATE INDEX api_keys_by_change ON api_keys (changed_time)`
 ])
 
+// of PostgreSQL: ../Promotions.ts
+const timelines = each(() => [
+  `CREATE TABLE server_timelines (
+    timeline TEXT NOT NULL PRIMARY KEY,
+    seen_ms BIGINT NOT NULL,
+    is_synchronous BOOLEAN NOT NULL,
+    untrusted_until_ms BIGINT NOT NULL
+  )`
+])
+
 const nonces = each(({ bytes, clustered }) => [
   // 32 bytes per row, permanent: docs/contract/authentication.md#login
   `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
@@ -90,7 +100,8 @@ const switches = each(() => [
 export const migrateAccounts = migrations("migrations_accounts", {
   "1_accounts": accounts,
   "2_revocations": revocations,
-  "3_key_changes": keyChanges
+  "3_key_changes": keyChanges,
+  "4_timelines": timelines
 })
 
 /** Migrates the tables of nonces. */

@@ -1,0 +1,57 @@
+/**
+ * Promotions of a PostgreSQL standby, which may lack what the lost primary had confirmed.
+ *
+ * A promotion begins a timeline of the server's log. Each timeline that a gateway sees has a row, and with it the time up to
+ * which nothing is trusted: none if the former timeline had synchronous standbys, because then nothing confirmed is lost.
+ */
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+
+/** Every gateway of a fleet sees a promotion within this time, in ms. Source: docs/contract/authentication.md#fresh-gateways. */
+export const SEEN_WITHIN_MS = 1_000
+
+/** What the server says of itself in the read of changes. */
+export interface ServerState {
+  /** Hex digits; null where the server does not tell. */
+  readonly timeline: string | null
+  /** Whether commits wait for a standby. */
+  readonly isSynchronous: boolean
+  /** The newest timeline with a row, if there is one, and whether its commits waited for a standby. */
+  readonly known: { readonly timeline: string; readonly isSynchronous: boolean } | undefined
+  /** Unix ms; 0: everything is trusted. */
+  readonly untrusted_until_ms: number
+}
+
+/** Stores what a read found of the server, and returns the time up to which nothing is trusted. */
+export const make = (sql: SqlClient.SqlClient) => {
+  /** The last state that this process has seen: newer than what a promoted server may have. */
+  let seen: { readonly timeline: string; readonly isSynchronous: boolean } | undefined
+  return Effect.fnUntraced(function* (
+    { isSynchronous, known, timeline, untrusted_until_ms }: ServerState,
+    now_ms: number
+  ): Effect.fn.Return<number, SqlError.SqlError> {
+    if (timeline === null) return untrusted_until_ms
+    const before = seen ?? known
+    seen = { timeline, isSynchronous }
+    if (known?.timeline === timeline) {
+      if (known.isSynchronous !== isSynchronous)
+        yield* sql`UPDATE server_timelines SET is_synchronous = ${isSynchronous} WHERE timeline = ${timeline}`
+      return untrusted_until_ms
+    }
+    const isLossless = before === undefined || before.isSynchronous
+    const until_ms = isLossless ? 0 : now_ms + SEEN_WITHIN_MS
+    yield* sql`
+      INSERT INTO server_timelines (timeline, seen_ms, is_synchronous, untrusted_until_ms)
+      VALUES (${timeline}, ${now_ms}, ${isSynchronous}, ${until_ms}) ON CONFLICT (timeline) DO NOTHING`
+    if (before !== undefined)
+      yield* isLossless
+        ? Effect.logInfo("a synchronous standby of PostgreSQL was promoted: nothing confirmed is lost").pipe(
+            Effect.annotateLogs({ timeline })
+          )
+        : Effect.logWarning(
+            "a standby of PostgreSQL was promoted that may lack confirmed changes: tokens issued until now are revoked. " +
+              "Check recent bans and changes of API keys, and set synchronous_standby_names"
+          ).pipe(Effect.annotateLogs({ timeline, untrusted_until_ms: until_ms }))
+    return Math.max(untrusted_until_ms, until_ms)
+  })
+}

@@ -1,0 +1,83 @@
+/** A PostgreSQL whose standby is promoted, as gateways see it that read changes of credentials. */
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { afterEach, assert, describe, it } from "vitest"
+import { SEEN_WITHIN_MS } from "../../../src/layers/sql/Promotions.ts"
+import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
+import * as SqlCredentialChangeStore from "../../../src/layers/sql/SqlCredentialChangeStore.ts"
+import { CredentialChangeStore } from "../../../src/services/identity/CredentialChangeStore.ts"
+import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
+import { PostgresCluster } from "../../../verification/harness/PostgresCluster.ts"
+import { isPostgresInstalled, urlOf } from "../../../verification/harness/PostgresServer.ts"
+import { until } from "../../../verification/harness/Wait.ts"
+
+const closing: Array<() => Promise<void>> = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const cluster = async () => {
+  const servers = await PostgresCluster.start(2)
+  closing.push(() => servers.remove())
+  const way = await FaultProxy.start(servers.primary.port)
+  closing.push(() => way.close())
+  const promote = async () => {
+    await servers.failOver()
+    way.retarget(servers.primary.port)
+    way.cut()
+  }
+  return { servers, way, promote }
+}
+type Store = CredentialChangeStore["Service"]
+
+/** The store of a gateway, while `use` runs. */
+const withStore = <A>(way: FaultProxy, use: (store: Store) => Promise<A>): Promise<A> =>
+  Effect.runPromise(
+    Effect.gen(function* (): Effect.fn.Return<A, unknown, Scope.Scope> {
+      const database = NodePostgres.layer({ url: Redacted.make(urlOf("public", way.port)), silence_ms: 20_000 })
+      const context = yield* Layer.build(SqlCredentialChangeStore.layer.pipe(Layer.provide(database)))
+      return yield* Effect.promise(() => use(Context.get(context, CredentialChangeStore)))
+    }).pipe(Effect.scoped)
+  )
+const untrusted = async (store: Store): Promise<number> =>
+  (await Effect.runPromise(store.changes(undefined))).untrusted_until_ms
+/** The same, once the store can be read again. */
+const untrustedLater = (store: Store): Promise<number> =>
+  until("the promoted server", () =>
+    untrusted(store).then(
+      (until_ms) => ({ until_ms }),
+      () => false as const
+    )
+  ).then(({ until_ms }) => until_ms)
+
+describe.skipIf(!isPostgresInstalled)("a promoted standby of PostgreSQL", { timeout: 60_000 }, () => {
+  it("is not trusted up to its promotion if commits did not wait for it, by every gateway, for ever", async () => {
+    const { promote, servers, way } = await cluster()
+    await servers.primary.query("ALTER SYSTEM SET synchronous_standby_names = ''")
+    await servers.primary.query("SELECT pg_reload_conf()")
+    const floor = await withStore(way, async (store) => {
+      await until(
+        "asynchronous commits",
+        async () => (await servers.primary.query("SHOW synchronous_standby_names")) === ""
+      )
+      assert.strictEqual(await untrusted(store), 0)
+      const before_ms = Date.now()
+      await promote()
+      const found = await untrustedLater(store)
+      assert.isAtLeast(found, before_ms + SEEN_WITHIN_MS)
+      assert.isAtMost(found, Date.now() + SEEN_WITHIN_MS)
+      return found
+    })
+    // a gateway that starts later, and one that was there before
+    assert.strictEqual(await withStore(way, untrusted), floor)
+  })
+
+  it("is trusted if commits waited for it", async () => {
+    const { promote, way } = await cluster()
+    await withStore(way, async (store) => {
+      assert.strictEqual(await untrusted(store), 0)
+      await promote()
+      assert.strictEqual(await untrustedLater(store), 0)
+    })
+    assert.strictEqual(await withStore(way, untrusted), 0)
+  })
+})
