@@ -6,9 +6,11 @@
  * spaces with a connection of `synchronous` "NORMAL" through `NonceStore.routed`. Its claims survive a crash of the
  * process, and after a power loss the window is over.
  *
- * Deletion leaves a watermark, a row beside the nonces: the newest expiry that was deleted. A gateway whose clock was set
- * back behind it refuses claims as unavailable until the clock has caught up. Nonces are deleted some time after they
- * expire, so that the clocks of gateways may differ a little.
+ * Deletion leaves marks, rows beside the nonces: the expiries that were deleted, in ranges of {@link RANGE_MS}. While a
+ * clock that was set shows a time at which signatures with deleted nonces would be valid, claims are refused as unavailable.
+ * Ranges, because a clock that is far ahead for some minutes leaves expiries of that time: after its return, claims are
+ * refused only when that time comes. Nonces are deleted some time after they expire, so that the clocks of gateways may
+ * differ a little.
  */
 import { Array as Arr, Cause, Clock, Duration, Effect, FiberSet, Layer } from "effect"
 import { Hex } from "effect/encoding"
@@ -31,8 +33,20 @@ const BATCH_MAX = 64
 const WAITING_MAX = 4096
 /** Rows per deletion, so that claims wait only briefly for it. */
 const PRUNE_ROWS = 1000
-/** The row of the watermark; no nonce space has its name. */
-const WATERMARK = { space: "forgotten", digest: new Uint8Array(0) }
+/** The space of the marks; no nonce space has its name. */
+const MARKS = "forgotten"
+/** Length of a range of deleted expiries. */
+const RANGE_MS = 600_000
+/** Marks; the oldest ones beyond them become one, which refuses all times up to its end. A month of steady use has 4,320. */
+const MARKS_MAX = 5_000
+/** The digest of a mark: the begin of its range, so that marks are in its order. */
+const beginOf = (range_ms: number): Uint8Array => {
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(Math.max(0, range_ms)))
+  return bytes
+}
+/** The mark of all times before the others. */
+const OLDEST = new Uint8Array(0)
 
 interface Claim {
   readonly space: NonceSpace
@@ -41,7 +55,7 @@ interface Claim {
 }
 const nameOf = (space: string, digest: Uint8Array): string => `${space} ${Hex.encode(digest)}`
 
-/** Logs when the clock falls behind the watermark, and when it has caught up. */
+/** Logs when the clock shows a time whose nonces are deleted, and when it has passed it. */
 const clockReport = (run: (effect: Effect.Effect<void>) => unknown) => {
   let isClockBehind = false
   return (now: boolean): void => {
@@ -49,8 +63,10 @@ const clockReport = (run: (effect: Effect.Effect<void>) => unknown) => {
     isClockBehind = now
     run(
       now
-        ? Effect.logWarning("the clock was set back: API keys are refused until the clock catches up")
-        : Effect.logInfo("the clock has caught up: API keys are accepted again")
+        ? Effect.logWarning(
+            "the clock was set to a time whose nonces are deleted: API keys are refused until it has passed"
+          )
+        : Effect.logInfo("the clock has passed the deleted nonces: API keys are accepted again")
     )
   }
 }
@@ -67,7 +83,7 @@ const windowedClaims = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, re
       (now) => sql<{
         readonly space: string
         readonly digest: Uint8Array
-        readonly is_below_watermark: boolean | number
+        readonly is_forgotten: boolean | number
       }>`
         INSERT INTO windowed_nonces ${sql.insert(
           Arr.map(claims, ({ space, digest }) => ({ space, digest, expires_at_ms: now + retention_ms }))
@@ -76,8 +92,12 @@ const windowedClaims = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, re
         WHERE windowed_nonces.expires_at_ms < ${now}
         RETURNING space, digest, EXISTS (
           SELECT 1 FROM windowed_nonces AS mark
-          WHERE mark.space = ${WATERMARK.space} AND mark.digest = ${WATERMARK.digest} AND mark.expires_at_ms >= ${now}
-        ) AS is_below_watermark`
+          WHERE mark.space = ${MARKS} AND mark.digest BETWEEN ${beginOf(now - RANGE_MS)} AND ${beginOf(now + 2 * retention_ms)}
+            AND mark.expires_at_ms >= ${now}
+          UNION ALL
+          SELECT 1 FROM windowed_nonces AS mark
+          WHERE mark.space = ${MARKS} AND mark.digest = ${OLDEST} AND mark.expires_at_ms >= ${now}
+        ) AS is_forgotten`
     )
 
   let waiting = new Map<string, Claim>()
@@ -93,12 +113,12 @@ const windowedClaims = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, re
       },
       onSuccess: (rows) => {
         count -= claims.length
-        if (rows[0] !== undefined) reportClock(Boolean(rows[0].is_below_watermark))
-        const won = new Map(rows.map((row) => [nameOf(row.space, row.digest), Boolean(row.is_below_watermark)]))
+        if (rows[0] !== undefined) reportClock(Boolean(rows[0].is_forgotten))
+        const won = new Map(rows.map((row) => [nameOf(row.space, row.digest), Boolean(row.is_forgotten)]))
         for (const claim of claims) {
-          const isBelowWatermark = won.get(nameOf(claim.space, claim.digest))
-          if (isBelowWatermark === undefined) claim.resume(Effect.fail(new NonceReused()))
-          else if (!isBelowWatermark) claim.resume(Effect.void)
+          const isForgotten = won.get(nameOf(claim.space, claim.digest))
+          if (isForgotten === undefined) claim.resume(Effect.fail(new NonceReused()))
+          else if (!isForgotten) claim.resume(Effect.void)
           else claim.resume(Effect.fail(new NonceStoreUnavailable({ cause: "the clock was set back" })))
         }
       }
@@ -124,22 +144,32 @@ const windowedClaims = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, re
 /** Deletes expired API-key nonces in batches. */
 const prune = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    const through = (yield* Clock.currentTimeMillis) - CLOCKS_APART_MS
-    const [old] = yield* sql<{ readonly last: number | string | null }>`
-      SELECT MAX(expires_at_ms) AS last FROM windowed_nonces
-      WHERE expires_at_ms < ${through} AND space <> ${WATERMARK.space}`
-    if (old === undefined || old.last === null) return
-    const last = Number(old.last)
-    // watermark first: a nonce is deleted only below it
-    yield* sql`
-      INSERT INTO windowed_nonces ${sql.insert({ ...WATERMARK, expires_at_ms: last })}
+    const now = yield* Clock.currentTimeMillis
+    const old = yield* sql<{ readonly range: number | string; readonly last: number | string }>`
+      SELECT expires_at_ms / ${sql.literal(String(RANGE_MS))} AS range, MAX(expires_at_ms) AS last FROM windowed_nonces
+      WHERE expires_at_ms < ${now - CLOCKS_APART_MS} AND space <> ${MARKS} GROUP BY 1 ORDER BY 1`
+    if (old.length === 0) return
+    const mark = (digest: Uint8Array, expires_at_ms: number) => sql`
+      INSERT INTO windowed_nonces ${sql.insert({ space: MARKS, digest, expires_at_ms })}
       ON CONFLICT (space, digest) DO UPDATE SET expires_at_ms = excluded.expires_at_ms
       WHERE windowed_nonces.expires_at_ms < excluded.expires_at_ms`
+    // marks first: a nonce is deleted only below one
+    for (const { last, range } of old) yield* mark(beginOf(Number(range) * RANGE_MS), Number(last))
+    const oldest = yield* sql<{ readonly digest: Uint8Array }>`
+      SELECT digest FROM windowed_nonces WHERE space = ${MARKS} AND digest > ${OLDEST}
+      ORDER BY digest DESC LIMIT 1 OFFSET ${MARKS_MAX}`
+    for (const { digest } of oldest) {
+      const [gone] = yield* sql<{ readonly last: number | string }>`
+        SELECT MAX(expires_at_ms) AS last FROM windowed_nonces WHERE space = ${MARKS} AND digest <= ${digest}`
+      yield* mark(OLDEST, Number(gone!.last))
+      yield* sql`DELETE FROM windowed_nonces WHERE space = ${MARKS} AND digest > ${OLDEST} AND digest <= ${digest}`
+    }
+    const last = Number(old.at(-1)!.last)
     while (true) {
       const rows = yield* sql`
         DELETE FROM windowed_nonces WHERE (space, digest) IN (
           SELECT space, digest FROM windowed_nonces
-          WHERE expires_at_ms <= ${last} AND space <> ${WATERMARK.space} LIMIT ${PRUNE_ROWS}
+          WHERE expires_at_ms <= ${last} AND space <> ${MARKS} LIMIT ${PRUNE_ROWS}
         ) RETURNING 1`.values
       if (rows.length < PRUNE_ROWS) return
     }

@@ -4,7 +4,7 @@
  * Guarantee: of all claims of one pair within the retention time, over all gateways that share the store, one
  * succeeds. Spaces are login, activation, rest and ws. Login and activation nonces are kept forever, rest and ws
  * nonces for twice their window. A clock that is set back does not make a nonce usable again: while an expired nonce
- * could be accepted, claims fail as unavailable, until the clock has caught up. After {@link NonceStoreUnavailable}
+ * could be accepted, claims fail as unavailable, until the clock has passed its time. After {@link NonceStoreUnavailable}
  * the claim may have been recorded, so the caller must sign with a new nonce.
  * Source: docs/contract/authentication.md#login, #api-keys.
  */

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { DAY_MS, HOUR_MS } from "../../../src/domain/Time.ts"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -218,6 +219,38 @@ describe("SqlNonceStore", () => {
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
   )
 
+  it.effect(
+    "accepts keys again at once after a clock was a day ahead for some minutes, and forgets none of its nonces",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* NonceStore
+        const start = yield* Clock.currentTimeMillis
+        const ahead = start + DAY_MS
+        yield* store.claim("rest", owner, "nonce-before")
+        yield* TestClock.setTime(ahead)
+        yield* store.claim("rest", owner, "nonce-ahead")
+        yield* TestClock.adjust("5 minutes")
+        const sql = yield* SqlClient.SqlClient
+        const left = yield* sql`SELECT 1 FROM windowed_nonces WHERE space = ${"rest"}`
+        assert.strictEqual(left.length, 0, "the nonces are deleted")
+
+        // the time of the first nonce, which is deleted too, passes within the retention
+        yield* TestClock.setTime(start + 60_001)
+        yield* store.claim("rest", owner, "nonce-after")
+        yield* TestClock.setTime(ahead - HOUR_MS)
+        yield* store.claim("rest", owner, "nonce-later")
+        // its signature is valid around this time; a refused claim is kept too
+        for (const at of [ahead - 30_000, ahead, ahead + 30_000]) {
+          yield* TestClock.setTime(at)
+          yield* Effect.flip(store.claim("rest", owner, "nonce-ahead"))
+          const fresh = yield* Effect.flip(store.claim("rest", owner, `nonce-${at}`))
+          assert.strictEqual(fresh._tag, "NonceStoreUnavailable")
+        }
+        yield* TestClock.setTime(ahead + 60_001)
+        yield* store.claim("rest", owner, "nonce-then")
+      }).pipe(Effect.provide(Layer.fresh(SqlNonceStore.layer().pipe(Layer.provideMerge(memory)))))
+  )
+
   it.effect("keeps the mark of a gateway that deleted more, when another one deletes less after it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -234,7 +267,7 @@ describe("SqlNonceStore", () => {
       const store = Context.get(yield* built, NonceStore)
       const claim = (nonce: string) => Effect.flip(store.claim("rest", owner, nonce)).pipe(Effect.provide(clock.layer))
       const expired = Effect.map(
-        sql`SELECT 1 FROM windowed_nonces WHERE expires_at_ms < ${start}`,
+        sql`SELECT 1 FROM windowed_nonces WHERE space = ${"rest"} AND expires_at_ms < ${start}`,
         (rows) => rows.length
       )
       for (let i = 0; (yield* expired) > 0; i++) {
