@@ -19,6 +19,12 @@ import * as RecordJson from "./RecordJson.ts"
 import type { PrivateTopic } from "./Topic.ts"
 import type { SubAccountState } from "./User.ts"
 
+/**
+ * Version of the read model: of its rows, and of the numbers of the private streams. A change of what a projection writes
+ * raises it, and the read models of older versions are built again from the first event.
+ */
+export const READ_MODEL_VERSION = 1
+
 /** The position of the read model, and the start of its numbering. */
 export interface ModelPosition extends StreamPosition {
   /** Seq after which the read model began: 0, or the position of its last rebuild. */
@@ -27,6 +33,8 @@ export interface ModelPosition extends StreamPosition {
   readonly ts_ms: number
   /** Identity of the numbering where another history began it; absent: epoch and beginning are its identity. */
   readonly stream?: string | undefined
+  /** {@link READ_MODEL_VERSION} of the gateway that wrote it; absent before the first commit. */
+  readonly version?: number | undefined
 }
 
 /**
@@ -302,7 +310,8 @@ export class Projecting {
       ts_ms: last.ts_ms,
       ...(fork !== undefined && { fork }),
       ...(checksum !== undefined && { checksum }),
-      ...(after?.stream !== undefined && { stream: after.stream })
+      ...(after?.stream !== undefined && { stream: after.stream }),
+      ...(after?.version !== undefined && { version: after.version })
     }
     return {
       after,

@@ -27,7 +27,15 @@ import type { StreamPosition } from "../domain/Event.ts"
 import type { Candle, Instrument, OpenInterest, PublicTrade } from "../domain/Market.ts"
 import type { Order } from "../domain/Order.ts"
 import type { RowKey, Rows } from "../domain/Page.ts"
-import type { CandleChange, CandleKind, ModelPosition, OrderRow, Projection, StreamHead } from "../domain/Projection.ts"
+import {
+  type CandleChange,
+  type CandleKind,
+  type ModelPosition,
+  type OrderRow,
+  type Projection,
+  READ_MODEL_VERSION,
+  type StreamHead
+} from "../domain/Projection.ts"
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import type { SubAccountState } from "../domain/User.ts"
@@ -39,9 +47,14 @@ export class HistoryUnavailable extends Schema.TaggedError<HistoryUnavailable>()
   readonly reason = "DatabaseUnavailable"
 }
 
+/** The version that this gateway writes; tests provide another one. */
+export const ReadModelVersion = Context.Reference<number>("gateway/services/History/ReadModelVersion", {
+  defaultValue: () => READ_MODEL_VERSION
+})
+
 /**
- * The projection does not follow the position of the model: it was committed before, or another gateway also commits.
- * Nothing was written; `position` is the position of the model.
+ * The projection does not follow the position of the model: it was committed before, another gateway also commits, or the
+ * model has another version. Nothing was written; `position` is the position of the model.
  */
 export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("ProjectionRefused", {
   position: Schema.UndefinedOr(
@@ -52,7 +65,8 @@ export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("
       ts_ms: Schema.Int,
       fork: Schema.optional(Schema.String),
       checksum: Schema.optional(Schema.Int),
-      stream: Schema.optional(Schema.String)
+      stream: Schema.optional(Schema.String),
+      version: Schema.optional(Schema.Int)
     })
   )
 }) {}
@@ -149,6 +163,9 @@ export interface UserEvent {
   readonly record: string
 }
 
+/** A position of the model by which a writer names it. */
+export type StoredPosition = StreamPosition & Pick<ModelPosition, "version">
+
 type Read<A> = Effect.Effect<A, HistoryUnavailable>
 
 export class History extends Context.Service<
@@ -162,16 +179,17 @@ export class History extends Context.Service<
     readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
     /**
      * Restarts the numbering at `position`, in one transaction: deletes user streams and every open order that is not
-     * in `open`, stores `open`, and keeps past records. Refused if the model is no longer at `after`.
+     * in `open`, stores `open`, and keeps past records. Refused if the model is no longer at `after`; a model of an
+     * older version may have moved on within its history, but not to another version.
      */
     readonly restart: (
-      after: StreamPosition | undefined,
+      after: StoredPosition | undefined,
       position: ModelPosition,
       open: OpenState
     ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
-    /** Deletes all rows and begins at `position`, in one transaction. Refused if the model is no longer at `after`. */
+    /** Deletes all rows and begins at `position`, in one transaction. Refused as {@link restart} is. */
     readonly clear: (
-      after: StreamPosition,
+      after: StoredPosition,
       position: ModelPosition
     ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
 

@@ -2,14 +2,20 @@
  * The read model in SQLite or PostgreSQL.
  *
  * A commit is a few many-row statements in one transaction of a {@link CommitPort}. Its first statement advances the
- * position, and changes no row unless the projection is the next one. Statement texts are built once, and rows carry the
+ * position, and changes no row unless the projection is the next one of a model of this version. Statement texts are built once, and rows carry the
  * JSON text of their record from the projection.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import type { StreamPosition } from "../../domain/Event.ts"
 import type { ModelPosition, Projection } from "../../domain/Projection.ts"
-import { History, HistoryUnavailable, ProjectionRefused, UserEventsKept } from "../../services/History.ts"
+import {
+  History,
+  HistoryUnavailable,
+  ProjectionRefused,
+  ReadModelVersion,
+  type StoredPosition,
+  UserEventsKept
+} from "../../services/History.ts"
 import { CommitPort, overClient, transaction } from "./CommitPort.ts"
 import { dialect } from "./Dialect.ts"
 import * as HistoryReads from "./HistoryReads.ts"
@@ -26,6 +32,7 @@ interface Position {
   readonly fork: string | null
   readonly checksum: number | string | null
   readonly stream: string | null
+  readonly version: number
   /** Added to an event's seq to form a row's id: ids grow even when a new epoch numbers its events from 1 again. */
   readonly base: number
 }
@@ -42,24 +49,31 @@ const make = Effect.gen(function* () {
   const tables = yield* Tables.make
   const { query } = tables
   const writer = ProjectionWriter.make(tables, sqlDialect, yield* UserEventsKept)
+  const version = yield* ReadModelVersion
   const port = (yield* CommitPort) ?? overClient(sql)
 
   const begin = statement(
-    `INSERT INTO history_position (one, ${columns.join(", ")}, stream, base) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO history_position (one, ${columns.join(", ")}, stream, base, version) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ${version})
      ON CONFLICT (one) DO NOTHING RETURNING base`
   )
   const advance = statement(
-    `UPDATE history_position SET ${assigned} WHERE one = 1 AND epoch = ? AND seq = ? AND base = ? RETURNING base`
+    `UPDATE history_position SET ${assigned} WHERE one = 1 AND epoch = ? AND seq = ? AND base = ?
+     AND version = ${version} RETURNING base`
   )
-  const renumber = statement(
-    `UPDATE history_position SET ${assigned}, stream = ?, base = ? WHERE one = 1 AND epoch = ? AND seq = ? RETURNING base`
-  )
+  const renumber = `UPDATE history_position SET ${assigned}, stream = ?, base = ?, version = ${version} WHERE one = 1 AND epoch = ?`
+  const renumberOwn = statement(`${renumber} AND seq = ? AND version = ${version} RETURNING base`)
+  // an older gateway may commit until then
+  const renumberOlder = statement(`${renumber} AND version = ? AND version < ${version} RETURNING base`)
+  const renumbered = (moved: ReadonlyArray<Tables.Value>, after: StoredPosition): Tables.Statement =>
+    after.version === undefined || after.version === version
+      ? [renumberOwn, [...moved, after.epoch, after.seq]]
+      : [renumberOlder, [...moved, after.epoch, after.version]]
 
   /** The base of the position that was last read; a commit is refused if the model has another one. */
   let base = 0
   const readPosition = Effect.map(
     query<{ [K in keyof Position]: number | string | null }>(
-      `SELECT ${columns.join(", ")}, stream, base FROM history_position WHERE one = 1`
+      `SELECT ${columns.join(", ")}, stream, base, version FROM history_position WHERE one = 1`
     ),
     ([row]): Position | undefined => {
       base = Number(row?.base ?? 0)
@@ -72,6 +86,7 @@ const make = Effect.gen(function* () {
           fork: row.fork === null ? null : String(row.fork),
           checksum: row.checksum,
           stream: row.stream === null ? null : String(row.stream),
+          version: Number(row.version),
           base
         }
       )
@@ -103,7 +118,7 @@ const make = Effect.gen(function* () {
   })
 
   const restart = Effect.fnUntraced(function* (
-    after: StreamPosition | undefined,
+    after: StoredPosition | undefined,
     to: ModelPosition,
     open: Parameters<History["Service"]["restart"]>[2]
   ) {
@@ -113,9 +128,10 @@ const make = Effect.gen(function* () {
         // ids keep growing: first those of the open orders, then those of the events to come
         const newest = from === undefined ? to.seq : from.base + from.seq
         const moved = [...valuesOf(to), to.stream ?? null, newest + open.orders.length - to.seq]
-        const [row] = yield* after === undefined
-          ? connection.execute(begin, moved, undefined)
-          : connection.execute(renumber, [...moved, after.epoch, after.seq], undefined)
+        const [row] = yield* connection.execute(
+          ...(after === undefined ? ([begin, moved] as const) : renumbered(moved, after)),
+          undefined
+        )
         if (row === undefined) return false
         for (const [text, values] of writer.replaceOpen(open, newest)) yield* connection.executeRaw(text, values)
         return true
@@ -124,13 +140,13 @@ const make = Effect.gen(function* () {
     if (!isDone) return yield* new ProjectionRefused({ position: yield* position })
   })
 
-  const clear = Effect.fnUntraced(function* (after: StreamPosition, to: ModelPosition) {
+  const clear = Effect.fnUntraced(function* (after: StoredPosition, to: ModelPosition) {
     const isDone = yield* transaction(sql, (connection) =>
       sqlDialect.unlimited(
         Effect.gen(function* () {
           // the ids of rows are those of the first time
           const moved = [...valuesOf(to), to.stream ?? null, 0]
-          const [row] = yield* connection.execute(renumber, [...moved, after.epoch, after.seq], undefined)
+          const [row] = yield* connection.execute(...renumbered(moved, after), undefined)
           if (row === undefined) return false
           for (const text of sqlDialect.emptied(modelTables)) yield* connection.executeRaw(text, [])
           return true

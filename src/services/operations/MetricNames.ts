@@ -61,7 +61,7 @@ export const catalogue = {
   gateway_history_unwritten_events: gauge("events that are shown and not in the database; at most about 65,536"),
   gateway_history_unwritten_seconds: gauge("age of the oldest event that is shown and not in the database"),
   gateway_read_model_rebuilds_total: counter(
-    "read models that were rebuilt; `reason`: Forked (the backend is on another history), Expired or Restarted (the backend no longer has the events)",
+    "read models that were rebuilt; `reason`: Forked (the backend is on another history), Expired or Restarted (the backend no longer has the events), Version (another version of the gateway wrote it)",
     "reason"
   ),
   gateway_stream_losses_total: counter("streams of a backend that were lost and taken up again", "stream"),

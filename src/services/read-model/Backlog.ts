@@ -60,7 +60,7 @@ export class Backlog {
     return this.entries[0]?.since_ms
   }
   /** The numbering; undefined before the first event. */
-  get numbering(): Pick<ModelPosition, "epoch" | "began" | "stream"> | undefined {
+  get numbering(): Pick<ModelPosition, "epoch" | "began" | "stream" | "version"> | undefined {
     return this.written ?? this.entries[0]?.projection.position
   }
   /** The first entry, if a part of it is written. */

@@ -72,6 +72,9 @@ class Run {
     ) {
       return new Superseded({ message: "the read model was rebuilt" })
     }
+    if (numbering?.version !== undefined && at.version !== numbering.version) {
+      return new Superseded({ message: `the read model has version ${at.version}` })
+    }
     if (at.seq < this.backlog.writtenSeq) {
       return new Superseded({ message: `the history went back to ${at.seq}` })
     }
@@ -98,6 +101,8 @@ export class HistoryWriter extends Context.Service<
      * another one has moved the history.
      */
     readonly settle: Effect.Effect<boolean, Superseded>
+    /** Leaves the read model to gateways of a newer version. */
+    readonly yieldLead: Effect.Effect<void>
     /** Events that are shown and not written, and the seq up to which the history is written. */
     readonly progress: () => { readonly unwritten_events: number; readonly written_seq: number }
     /** Registers a listener for commits; the returned function removes it. */
@@ -293,6 +298,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     },
     superseded: Effect.suspend(() => Deferred.await(run.superseded)),
     settle,
+    yieldLead: Effect.suspend(() => (leadership.term() === undefined ? Effect.void : leadership.resign)),
     progress: () => ({ unwritten_events: run.backlog.events, written_seq: run.backlog.writtenSeq }),
     onWritten: (listener) => {
       listeners.add(listener)

@@ -16,7 +16,7 @@ import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import * as Tracing from "../operations/Tracing.ts"
 import { Feed, type FeedFrame, FeedGone } from "../Feed.ts"
-import { History } from "../History.ts"
+import { History, ReadModelVersion } from "../History.ts"
 import { MarketState } from "../markets/MarketState.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import type { Referee } from "../Referee.ts"
@@ -25,7 +25,7 @@ import * as BackendReads from "./BackendReads.ts"
 import { HistoryWriter, type Superseded } from "./HistoryWriter.ts"
 import { loadReadModel } from "./LoadReadModel.ts"
 import { backOff } from "./ProjectorBackOff.ts"
-import { changeHistory, rebuildReadModel } from "./RebuildReadModel.ts"
+import { changeHistory, rebuildReadModel, upgradeReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
@@ -39,6 +39,8 @@ const REACHED_WAIT = Duration.seconds(1)
 /** Pause before the feed is followed again: the first one, and the longest, in ms. */
 const PAUSE_MS_MIN = 50
 const PAUSE_MS_MAX = 2_000
+/** How often a gateway reads whether the read model still has a newer version than its own. */
+const NEWER_PAUSE = Duration.seconds(2)
 /** Heartbeats over which the engine's clock is compared with the local one, so that a step of it is noticed. */
 const HEARTBEATS_COMPARED = 10
 /** After a run of this length, the pause starts over, in ms. */
@@ -103,9 +105,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const reads = yield* BackendReads.make(markets)
   const metrics = yield* CurrentMetricsRegistry
   const tracer = yield* Tracing.CurrentTracer
-  const rebuilds = (reason: FeedGone["reason"]) => metrics.counter("gateway_read_model_rebuilds_total", { reason })
+  const version = yield* ReadModelVersion
+  const rebuilds = (reason: FeedGone["reason"] | "Version") =>
+    metrics.counter("gateway_read_model_rebuilds_total", { reason })
   // exported from the start, with 0
-  for (const reason of FeedGone.fields.reason.literals) rebuilds(reason)
+  for (const reason of [...FeedGone.fields.reason.literals, "Version"] as const) rebuilds(reason)
   const shownEvents = metrics.counter("gateway_projector_events_total", {})
   const houseUsers = options.houseUsers ?? new Set<string>()
 
@@ -126,6 +130,34 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return () => void followers.delete(listener)
   }
   const waiters = new SeqWaiters()
+
+  /** Whether the log says already that the read model is newer than this gateway. */
+  let isNewerLogged = false
+  /**
+   * Waits while the read model has a newer version, which this gateway must neither write nor number on; replaces one of an
+   * older version.
+   */
+  const matchVersion = Effect.gen(function* () {
+    while (true) {
+      const at = yield* insist("reading the position of the read model", writer.stored.position)
+      if (at?.version === undefined || at.version === version) break
+      disconnected()
+      if (at.version < version) {
+        rebuilds("Version").add(1)
+        headSeq = yield* insist("replacing the read model", upgradeReadModel(writer, at, version))
+        continue
+      }
+      if (!isNewerLogged)
+        yield* Effect.logError(
+          `the read model has version ${at.version}, this gateway has version ${version}: it writes and shows no events. ` +
+            "Replace it by the newer version, or take the way back of docs/operations.md#upgrades"
+        )
+      isNewerLogged = true
+      yield* writer.yieldLead
+      yield* Effect.sleep(NEWER_PAUSE)
+    }
+    isNewerLogged = false
+  })
 
   /** Loads the read model and starts there. */
   const load = Effect.gen(function* () {
@@ -274,7 +306,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const lane = Effect.gen(function* () {
     let pause = 0
     while (true) {
-      if (isStale) yield* insist("loading the read model", load)
+      if (isStale) {
+        yield* matchVersion
+        yield* insist("loading the read model", load)
+      }
       const started = now()
       const cause = yield* Effect.raceFirst(follow, writer.superseded).pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)

@@ -40,15 +40,16 @@ const recordsOf = ({ sub_account_address, user_id }: SubAccountState) =>
     return records
   })
 
-/**
- * Rebuilds the model once all that was shown is written. Returns the head of the sequencer; `undefined` if another gateway
- * leads or has rebuilt the model.
- */
-export const rebuildReadModel = (writer: HistoryWriter["Service"], position: ModelPosition | undefined) =>
+/** The model begins again from the state of the backend. Returns the head of the sequencer. */
+const restartModel = (
+  writer: HistoryWriter["Service"],
+  position: ModelPosition | undefined,
+  streamOf: (fork: string | undefined, seq: number) => string | undefined,
+  why: string
+) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const sequencer = yield* Sequencer
-    if (!(yield* writer.settle)) return undefined
     const before = yield* sequencer.head
     const open = yield* sequencer.openOrders
     const subAccounts = yield* sequencer.subAccounts(undefined)
@@ -60,12 +61,14 @@ export const rebuildReadModel = (writer: HistoryWriter["Service"], position: Mod
     )
     const after = yield* sequencer.head
     if (before.epoch !== after.epoch) return yield* new EpochChanged()
+    const stream = streamOf(after.fork, open.as_of_seq)
     const start: ModelPosition = {
       epoch: after.epoch,
       seq: open.as_of_seq,
       began: open.as_of_seq,
       ts_ms: clock.currentTimeMillisUnsafe(),
-      ...(after.fork !== undefined && { fork: after.fork, stream: `${after.fork}-${open.as_of_seq}` })
+      ...(after.fork !== undefined && { fork: after.fork }),
+      ...(stream !== undefined && { stream })
     }
     yield* writer.stored
       .restart(position, start, {
@@ -75,15 +78,26 @@ export const rebuildReadModel = (writer: HistoryWriter["Service"], position: Mod
         records: records.flat()
       })
       .pipe(
-        Effect.andThen(
-          Effect.logWarning("the event stream no longer retains the position of the read model: it was rebuilt").pipe(
-            Effect.annotateLogs({ epoch: start.epoch, seq: start.seq })
-          )
-        ),
+        Effect.andThen(Effect.logWarning(why).pipe(Effect.annotateLogs({ epoch: start.epoch, seq: start.seq }))),
         // another gateway was first
         Effect.catchTag("ProjectionRefused", () => Effect.void)
       )
     return after.head_seq
+  })
+
+/**
+ * Rebuilds the model once all that was shown is written. Returns the head of the sequencer; `undefined` if another gateway
+ * leads or has rebuilt the model.
+ */
+export const rebuildReadModel = (writer: HistoryWriter["Service"], position: ModelPosition | undefined) =>
+  Effect.gen(function* () {
+    if (!(yield* writer.settle)) return undefined
+    return yield* restartModel(
+      writer,
+      position,
+      (fork, seq) => (fork === undefined ? undefined : `${fork}-${seq}`),
+      "the event stream no longer retains the position of the read model: it was rebuilt"
+    )
   }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))
 
 /**
@@ -111,3 +125,27 @@ export const changeHistory = (writer: HistoryWriter["Service"], position: ModelP
     yield* writer.stored.clear(position, start).pipe(Effect.catchTag("ProjectionRefused", () => Effect.void))
     return 0
   }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))
+
+/**
+ * Replaces a read model of an older version, which the gateways of that version no longer write. Its rows are deleted only
+ * where the backend can send every event again. Returns the head to reach.
+ */
+export const upgradeReadModel = (writer: HistoryWriter["Service"], position: ModelPosition, version: number) =>
+  Effect.gen(function* () {
+    const sequencer = yield* Sequencer
+    const { epoch, first_seq, fork, head_seq } = yield* sequencer.head
+    const isComplete = first_seq === 1 && epoch === position.epoch
+    const streamOf = (of: string | undefined, seq: number) => `${of ?? epoch}-${seq}-v${version}`
+    yield* Effect.logWarning(
+      `the read model has version ${position.version}, this gateway has version ${version}: ` +
+        (isComplete
+          ? "it is built again from the first event"
+          : "the backend no longer has the first events, so open orders, balances and positions are read again, and the histories stay as the older version wrote them")
+    ).pipe(Effect.annotateLogs({ epoch, fork, head_seq, first_seq, former_seq: position.seq }))
+    if (!isComplete)
+      return yield* restartModel(writer, position, streamOf, "open orders, balances and positions were read")
+    const start: ModelPosition = { epoch, seq: 0, began: 0, ts_ms: 0, stream: streamOf(fork, 0) }
+    // refused: another gateway was first
+    yield* writer.stored.clear(position, start).pipe(Effect.catchTag("ProjectionRefused", () => Effect.void))
+    return 0
+  })

@@ -100,15 +100,14 @@ describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => 
     return Effect.gen(function* () {
       yield* gateway("held")
       const sql = yield* SqlClient.SqlClient
-      yield* sql`DELETE FROM history_migrations WHERE migration_id >= 6`
-      for (const column of ["fork", "checksum", "stream"])
-        yield* sql.unsafe(`ALTER TABLE history_position DROP COLUMN ${column}`)
+      yield* sql`DELETE FROM history_migrations WHERE migration_id >= 7`
+      yield* sql`ALTER TABLE history_position DROP COLUMN version`
       const release = yield* hold("history_position", "ACCESS SHARE")
       const starting = yield* Effect.forkScoped(gateway("held"))
       yield* log.found
       yield* release
       yield* Fiber.join(starting)
-      assert.lengthOf(yield* sql`SELECT fork FROM history_position`, 0, "the column is there")
+      assert.lengthOf(yield* sql`SELECT version FROM history_position`, 0, "the column is there")
     }).pipe(Effect.scoped, Effect.provide([server.client("held"), log.layer]))
   })
 

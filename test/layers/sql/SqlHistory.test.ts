@@ -133,8 +133,8 @@ const withoutLists = [
   "CREATE INDEX executions_order ON executions (order_id)"
 ]
 
-/** Reverts the sixth migration. */
-const withoutForks = ["fork", "checksum", "stream"].map(
+/** Reverts the sixth and the seventh migration. */
+const withoutForks = ["fork", "checksum", "stream", "version"].map(
   (column) => `ALTER TABLE history_position DROP COLUMN ${column}`
 )
 

@@ -205,5 +205,8 @@ export const migrateHistory = migrations("history_migrations", {
         (column) => `ALTER TABLE history_position ADD COLUMN ${column}`
       )
     )
+  ),
+  "0007_version": Effect.flatMap(dialect, ({ define }) =>
+    define([`ALTER TABLE history_position ADD COLUMN version BIGINT NOT NULL DEFAULT 1`])
   )
 })
