@@ -25,6 +25,29 @@ export const suite = <E>(name: string, layer: Layer.Layer<DeadMansSwitchStore, E
       })
     )
 
+    it.effect("keeps the absence of a user, with windows of its sub-accounts, until the user is present", () =>
+      Effect.gen(function* () {
+        const store = yield* DeadMansSwitchStore
+        const window = (n: number, began_ms: number, canceled: boolean) => ({
+          sub_account_address: address(n),
+          began_ms,
+          canceled
+        })
+        assert.isUndefined(yield* store.absence("fred"))
+        yield* store.absent("fred", 1_000)
+        yield* store.absent("gina", 2_000)
+        yield* store.window("fred", window(7, 5_000, false))
+        yield* store.window("fred", window(7, 5_000, true))
+        assert.deepStrictEqual(yield* store.absence("fred"), { began_ms: 1_000, windows: [window(7, 5_000, true)] })
+        yield* store.absent("fred", 9_000)
+        assert.deepStrictEqual(yield* store.absence("fred"), { began_ms: 9_000, windows: [] })
+        yield* store.present("fred")
+        yield* store.present("fred")
+        assert.isUndefined(yield* store.absence("fred"))
+        assert.deepStrictEqual(yield* store.absence("gina"), { began_ms: 2_000, windows: [] })
+      })
+    )
+
     it.effect("lists each user with an enabled switch once", () =>
       Effect.gen(function* () {
         const store = yield* DeadMansSwitchStore

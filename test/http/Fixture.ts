@@ -522,6 +522,10 @@ export const ports = (doubles: Doubles) =>
       of: () => Effect.succeed([]),
       set: () => Effect.void,
       users: Effect.succeed([]),
+      absent: () => Effect.void,
+      present: () => Effect.void,
+      window: () => Effect.void,
+      absence: () => Effect.undefined,
       ...doubles.switches
     })
   )

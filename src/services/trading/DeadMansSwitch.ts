@@ -2,12 +2,15 @@
  * Policy: the dead-man's switch. When a user has had no private connection for the window of a sub-account, the
  * orders of the sub-account are canceled. Take-profit and stop-loss orders stay, because they protect a position.
  *
- * Each absence cancels the orders of a sub-account once; orders placed during the absence stay. A restart of the
- * gateway restarts the windows, and a change of the setting restarts that of its sub-account. A cancel is retried
- * until it is acknowledged or the user reconnects.
+ * Each absence cancels the orders of a sub-account once; orders placed during the absence stay. A change of the setting
+ * restarts the window of its sub-account. A cancel is retried until it is acknowledged or the user reconnects.
+ *
+ * Absences are stored, so a restart of the gateway continues their windows. One that ends while no gateway runs, or right
+ * after a start, ends {@link RESTART_MS} after the start, so that clients can reconnect. Users who were connected until the
+ * gateway ended are absent from its start on.
  * Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
  */
-import { Clock, Context, Effect, FiberMap, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, FiberMap, Layer, Schedule, Semaphore } from "effect"
 import { SECOND_MS } from "../../domain/Time.ts"
 import { type Switch, WINDOW_S_DEFAULT } from "../../domain/DeadMansSwitchWindow.ts"
 import type { Caller } from "../../domain/User.ts"
@@ -23,13 +26,34 @@ import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
 /** Back-off: 100 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
 
+/** Absence after which it is stored, in ms: users who reconnect at once cause no writes. Less than the shortest window. */
+const STORE_MS = SECOND_MS
+/** Time after a start in which no continued window ends, in ms. */
+export const RESTART_MS = 3 * SECOND_MS
+
 /** A period without a private connection of a user. Times are monotonic, so that no step of the wall clock cancels orders. */
-interface Absence {
-  readonly began_ms: number
+class Absence {
+  began_ms: number
+  /** No window ends before: the gateway started in this absence. */
+  notBefore_ms = 0
   /** Later starts of windows, by sub-account: their settings changed during the absence. */
-  readonly later: Map<string, number>
+  readonly later = new Map<string, number>()
   /** Sub-accounts whose orders were canceled. */
-  readonly done: Set<string>
+  readonly done = new Set<string>()
+  /** Sub-accounts whose window the store does not have as it is. */
+  readonly unsaved = new Set<string>()
+  /** Whether the store has to be read first. */
+  isUnread: boolean
+  /** Whether the store holds this absence, and whether it may hold one of this user. */
+  isStored = false
+  mayBeStored: boolean
+  /** One write at a time. */
+  readonly alone = Semaphore.makeUnsafe(1)
+
+  constructor(began_ms: number, isFromStart: boolean) {
+    this.began_ms = began_ms
+    this.isUnread = this.mayBeStored = isFromStart
+  }
 }
 
 export class DeadMansSwitch extends Context.Service<
@@ -93,18 +117,86 @@ export class DeadMansSwitch extends Context.Service<
         )
       })
 
+      const wallOf = (monotonic_ms: number) =>
+        Math.round(clock.currentTimeMillisUnsafe() - (monotonicMillis(clock) - monotonic_ms))
+      /** A stored time on the monotonic clock; never in the future, whatever the wall clock was set to. */
+      const monotonicOf = (wall_ms: number) =>
+        monotonicMillis(clock) - Math.max(0, clock.currentTimeMillisUnsafe() - wall_ms)
+
+      /** Writes the store until it succeeds. A write that has begun ends before the next one of the absence begins. */
+      const writing = (absence: Absence, write: Effect.Effect<void, AccountsUnavailable>) =>
+        absence.alone
+          .withPermits(1)(Effect.uninterruptible(write))
+          .pipe(Effect.tapError(logged("absence not stored")), Effect.retry(backOff), Effect.orDie)
+      /** Stores an absence and the windows that have changed. */
+      const save = (user_id: string, absence: Absence) =>
+        writing(
+          absence,
+          Effect.gen(function* () {
+            // connections that end with the gateway are no evidence of absence
+            if (lifecycle.isStopping() && !absence.isStored) return
+            absence.mayBeStored = true
+            if (!absence.isStored) yield* store.absent(user_id, wallOf(absence.began_ms))
+            absence.isStored = true
+            for (const sub_account_address of absence.unsaved) {
+              absence.unsaved.delete(sub_account_address)
+              const began_ms = wallOf(absence.later.get(sub_account_address) ?? absence.began_ms)
+              const canceled = absence.done.has(sub_account_address)
+              yield* store
+                .window(user_id, { sub_account_address, began_ms, canceled })
+                .pipe(Effect.tapError(() => Effect.sync(() => absence.unsaved.add(sub_account_address))))
+            }
+          })
+        )
+      const forget = (user_id: string, absence: Absence) => writing(absence, store.present(user_id))
+      /** Continues an absence that was stored before this gateway started. */
+      const restore = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
+        const stored = yield* store
+          .absence(user_id)
+          .pipe(Effect.tapError(logged("absence not read")), Effect.retry(backOff), Effect.orDie)
+        absence.isUnread = false
+        if (stored === undefined) return
+        absence.isStored = true
+        absence.began_ms = monotonicOf(stored.began_ms)
+        absence.notBefore_ms = monotonicMillis(clock) + RESTART_MS
+        for (const { began_ms, canceled, sub_account_address } of stored.windows) {
+          // its setting has changed meanwhile
+          if (absence.later.has(sub_account_address)) continue
+          absence.later.set(sub_account_address, monotonicOf(began_ms))
+          if (canceled) absence.done.add(sub_account_address)
+        }
+      })
+      /** Whether another gateway has canceled the orders in this absence. */
+      const isCanceled = (user_id: string, address: string) =>
+        store.absence(user_id).pipe(
+          Effect.map((stored) =>
+            Boolean(stored?.windows.some((window) => window.sub_account_address === address && window.canceled))
+          ),
+          Effect.catch(() => Effect.succeed(false))
+        )
+
       /** Waits for each window, the shortest first, until no orders are left to cancel. */
       const countdown = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
         const settings = yield* store
           .of(user_id)
           .pipe(Effect.tapError(logged("settings not read")), Effect.retry(backOff), Effect.orDie)
         const enabled = settings.filter((setting) => setting.enabled)
-        if (enabled.length === 0) return void absences.delete(user_id)
+        if (enabled.length === 0) {
+          absences.delete(user_id)
+          if (absence.mayBeStored) yield* forget(user_id, absence)
+          return
+        }
+        if (absence.isUnread) yield* restore(user_id, absence)
+        if (!absence.isStored || absence.unsaved.size > 0)
+          yield* Effect.forkChild(Effect.delay(save(user_id, absence), STORE_MS))
         const due = enabled
           .filter(({ sub_account_address }) => !absence.done.has(sub_account_address))
           .map(({ sub_account_address: address, time_window }) => ({
             address,
-            at_ms: (absence.later.get(address) ?? absence.began_ms) + time_window * SECOND_MS
+            at_ms: Math.max(
+              absence.notBefore_ms,
+              (absence.later.get(address) ?? absence.began_ms) + time_window * SECOND_MS
+            )
           }))
           .sort((a, b) => a.at_ms - b.at_ms)
         for (const { address, at_ms } of due) {
@@ -113,25 +205,30 @@ export class DeadMansSwitch extends Context.Service<
           yield* presence.settled
           // a gateway that is shutting down closes all connections, which is no evidence of absence
           if (lifecycle.isStopping()) return
-          yield* cancelAll(user_id, address)
+          if (!(yield* isCanceled(user_id, address))) yield* cancelAll(user_id, address)
           absence.done.add(address)
+          absence.unsaved.add(address)
+          yield* save(user_id, absence)
         }
       })
 
-      const begin = (user_id: string): Absence => {
+      const begin = (user_id: string, isFromStart = false): Absence => {
         const known = absences.get(user_id)
         if (known !== undefined) return known
-        const absence = { began_ms: monotonicMillis(clock), later: new Map(), done: new Set<string>() }
+        const absence = new Absence(monotonicMillis(clock), isFromStart)
         absences.set(user_id, absence)
         return absence
       }
-      const start = (user_id: string): void => void run(user_id, countdown(user_id, begin(user_id)))
+      const start = (user_id: string, isFromStart?: boolean): void =>
+        void run(user_id, countdown(user_id, begin(user_id, isFromStart)))
 
       yield* presence.watch((user_id, here) => {
         if (!here) return start(user_id)
+        const absence = absences.get(user_id)
         absences.delete(user_id)
         // replacing the countdown interrupts it
-        if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
+        if (absence?.mayBeStored === true) run(user_id, forget(user_id, absence))
+        else if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
       })
       // after a start no user is connected yet
       yield* store.users.pipe(
@@ -139,7 +236,10 @@ export class DeadMansSwitch extends Context.Service<
         Effect.retry(backOff),
         Effect.orDie,
         Effect.map((users) => {
-          for (const user_id of users) if (!presence.isHere(user_id)) start(user_id)
+          for (const user_id of users) {
+            if (!presence.isHere(user_id)) start(user_id, true)
+            else run(user_id, forget(user_id, new Absence(0, true)))
+          }
         }),
         Effect.forkScoped
       )
@@ -157,6 +257,7 @@ export class DeadMansSwitch extends Context.Service<
             const absence = begin(caller.user_id)
             absence.done.delete(sub_account_address)
             absence.later.set(sub_account_address, monotonicMillis(clock))
+            absence.unsaved.add(sub_account_address)
             start(caller.user_id)
           }
           return setting

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Layer } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
@@ -167,24 +167,136 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("begins the windows anew after a restart", () => {
-    const { canceled, commands, submit } = world()
-    const before = Layer.effectDiscard(
-      Effect.flatMap(DeadMansSwitchStore, (store) =>
-        store.set(userId, { sub_account_address: v1, enabled: true, time_window: 5 })
+  describe("after a restart of the gateway", () => {
+    /** Runs gateways one after another, with one store, until the test ends. */
+    const restarts = <A, E>(
+      body: (gateway: {
+        /** Starts a gateway; the effect that it returns kills it. */
+        readonly start: Effect.Effect<
+          {
+            readonly presence: Presence["Service"]
+            readonly switches: DeadMansSwitch["Service"]
+            readonly kill: Effect.Effect<void>
+          },
+          never,
+          Scope.Scope
+        >
+        readonly canceled: () => ReadonlyArray<string>
+        readonly store: DeadMansSwitchStore["Service"]
+      }) => Effect.Effect<A, E, Scope.Scope>
+    ) =>
+      Effect.gen(function* () {
+        const { canceled, submit } = world()
+        const kept = yield* Layer.build(Layer.fresh(SqliteStores.deadMansSwitches))
+        const start = Effect.gen(function* () {
+          const scope = yield* Scope.fork(yield* Effect.scope)
+          const services = yield* Layer.buildWithScope(
+            Layer.fresh(
+              Layer.fresh(DeadMansSwitch.layer).pipe(
+                Layer.provide(Layer.succeedContext(kept)),
+                Layer.provideMerge(policies({ sequencer: { submit } }))
+              )
+            ),
+            scope
+          )
+          // it reads the settings and the absences before time passes
+          for (let turn = 0; turn < 200; turn++) yield* Effect.yieldNow
+          return {
+            presence: Context.get(services, Presence),
+            switches: Context.get(services, DeadMansSwitch),
+            kill: Scope.close(scope, Exit.void)
+          }
+        })
+        return yield* body({ start, canceled, store: Context.get(kept, DeadMansSwitchStore) })
+      }).pipe(Effect.scoped)
+    const setting = (address: string, time_window: number) => ({
+      sub_account_address: address,
+      enabled: true,
+      time_window
+    })
+
+    it.effect("continues the window of an absent user", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const first = yield* start
+          first.presence.came(userId)
+          first.presence.went(userId)
+          yield* TestClock.adjust("4 seconds")
+          yield* first.kill
+          yield* TestClock.adjust("1 second")
+          yield* start
+          yield* TestClock.adjust("4999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
       )
     )
-    const restarted = Layer.fresh(DeadMansSwitch.layer).pipe(
-      Layer.provide(before.pipe(Layer.provideMerge(SqliteStores.deadMansSwitches))),
-      Layer.provideMerge(policies({ sequencer: { submit } }))
+
+    it.effect("does not cancel again in an absence, until the setting changes", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const first = yield* start
+          yield* TestClock.adjust("10 seconds")
+          assert.deepStrictEqual(canceled(), [v1])
+          yield* first.kill
+          const second = yield* start
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(canceled(), [v1])
+          yield* second.switches.set(tokenCaller, setting(v1, 30))
+          yield* TestClock.adjust("20 seconds")
+          yield* second.kill
+          yield* start
+          yield* TestClock.adjust("9999 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1, v1])
+        })
+      )
     )
-    return Effect.gen(function* () {
-      yield* DeadMansSwitch
-      yield* TestClock.adjust("4999 millis")
-      assert.deepStrictEqual(commands, [])
-      yield* TestClock.adjust("1 millis")
-      assert.deepStrictEqual(canceled(), [v1])
-    }).pipe(Effect.provide(restarted))
+
+    it.effect("gives clients three seconds to reconnect where a window ended while no gateway ran", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const first = yield* start
+          yield* TestClock.adjust("5 seconds")
+          yield* first.kill
+          yield* TestClock.adjust("1 hour")
+          const second = yield* start
+          yield* TestClock.adjust("2999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          second.presence.came(userId)
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(canceled(), [])
+          yield* second.kill
+          yield* start
+          yield* TestClock.adjust("9999 millis")
+          assert.deepStrictEqual(canceled(), [], "the user was connected until then")
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
+    )
+
+    it.effect("begins the window of a user who was connected until then", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 5))
+          const first = yield* start
+          first.presence.came(userId)
+          yield* TestClock.adjust("1 minute")
+          yield* first.kill
+          yield* start
+          yield* TestClock.adjust("4999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
+    )
   })
 
   it.effect("set by a user who is not connected starts at once, for that sub-account only", () => {

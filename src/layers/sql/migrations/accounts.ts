@@ -96,6 +96,17 @@ const switches = each(() => [
   )`
 ])
 
+// the row of an absence has an empty address; the others are windows of sub-accounts in it
+const absences = each(() => [
+  `CREATE TABLE absences (
+    user_id TEXT NOT NULL,
+    sub_account_address TEXT NOT NULL,
+    began_ms BIGINT NOT NULL,
+    canceled BOOLEAN NOT NULL,
+    PRIMARY KEY (user_id, sub_account_address)
+  )`
+])
+
 /** Migrates the tables of accounts. */
 export const migrateAccounts = migrations("migrations_accounts", {
   "1_accounts": accounts,
@@ -107,5 +118,5 @@ export const migrateAccounts = migrations("migrations_accounts", {
 /** Migrates the tables of nonces. */
 export const migrateNonces = migrations("migrations_nonces", { "1_nonces": nonces })
 
-/** Migrates the table of the dead-man's switch. */
-export const migrateSwitches = migrations("migrations_switches", { "1_switches": switches })
+/** Migrates the tables of the dead-man's switch. */
+export const migrateSwitches = migrations("migrations_switches", { "1_switches": switches, "2_absences": absences })
