@@ -1,12 +1,14 @@
 /** Replays a whole journal, to verify it or to rebuild its snapshots. */
 import { Effect } from "effect"
 import { machine } from "./engine/EngineMachine.ts"
+import * as ClosingSnapshots from "./journal/ClosingSnapshots.ts"
 import { EventLog } from "./journal/EventLog.ts"
 import { Journal } from "./journal/Journal.ts"
 import { JournalError } from "./journal/JournalError.ts"
 import { NewestEvents } from "./journal/NewestEvents.ts"
 import { endOf, snapshot } from "./journal/Recovery.ts"
 import { replay } from "./journal/Replay.ts"
+import { replayIndexOf } from "./journal/ReplayIndex.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Settings } from "./Settings.ts"
@@ -21,6 +23,8 @@ export interface Verified {
   readonly at_ms: number
   readonly checkpoints: number
   readonly snapshots: ReadonlyArray<number>
+  /** The parts of the journal by their rules, and how each was verified. */
+  readonly stretches: ReadonlyArray<ClosingSnapshots.Stretch>
   readonly head_seq: number
   /** Checksum over all entries. */
   readonly checksum: number
@@ -66,13 +70,17 @@ export type Progress = (done: number, total: number) => void
 const noProgress: Progress = () => {}
 
 /**
- * Replays all entries; compares every checksum, checkpoint, link and result, and the given snapshots at their
- * positions.
+ * Replays all entries of the current rules; compares every checksum, checkpoint, link and result, and the given snapshots at
+ * their positions. Entries of older rules are proven by their closing snapshots.
  */
 const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.SnapshotHead>, progress: Progress) => {
   const total = journal.position
   const newest = new NewestEvents(Snapshots.SNAPSHOT_EVENTS)
+  const stretches = ClosingSnapshots.prove(journal, (position) => progress(position, total))
+  const links = replayIndexOf(journal)
+  const start = ClosingSnapshots.startOf(machine, journal, links)
   const replayed = replay(machine, journal, {
+    from: start && { start, links },
     results: true,
     onEvents: (events, checksum) => newest.add(events, checksum),
     onEntry: (position, state) => {
@@ -87,10 +95,11 @@ const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.Sn
     epoch: journal.origin.epoch,
     fork: journal.fork,
     rules: machine.rules,
-    entries: replayed.entries,
+    entries: (start?.position ?? 0) + replayed.entries,
     at_ms: replayed.at_ms,
     checkpoints: journal.checkpoints().length,
     snapshots: [...snapshots.keys()].sort((a, b) => a - b),
+    stretches,
     head_seq: machine.headSeq(replayed.state),
     checksum: journal.checksum,
     state_hash: machine.hash(replayed.state)

@@ -142,6 +142,7 @@ export class Disk {
       },
       chainAt: () => 0,
       era: (): Era => ({ position: 0, rules: origin.rules }),
+      eras: (): ReadonlyArray<Era> => [{ position: 0, rules: origin.rules }],
       beginEra: () => {}
     }
   }

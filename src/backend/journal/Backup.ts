@@ -58,6 +58,14 @@ export const backup = (dataDir: string, target: string): Effect.Effect<BackedUp,
         copyFile(join(dataDir, name), join(aside, name))
         files.push(name)
       }
+      // the proofs of older rules, and where the current ones begin
+      const eras = join("backend", "eras")
+      for (const position of Snapshots.list(join(dataDir, eras))) {
+        mkdirSync(join(aside, eras), { recursive: true, mode: 0o700 })
+        const name = join(eras, Snapshots.nameOf(position))
+        copyFile(join(dataDir, name), join(aside, name))
+        files.push(name)
+      }
       await copy(join(dataDir, journal), join(aside, journal))
       files.push(journal)
       mkdirSync(dirname(target), { recursive: true })

@@ -439,7 +439,13 @@ export class Journal {
     return { position: row["position"] as number, rules: row["rules"] as string }
   }
 
-  /** Begins an era: later entries use other rules. */
+  /** The eras, oldest first; the last one is the current one. */
+  eras(): ReadonlyArray<Era> {
+    const rows = this.db.prepare("SELECT position, rules FROM eras ORDER BY position").all() as ReadonlyArray<Row>
+    return rows.map((row) => ({ position: row["position"] as number, rules: row["rules"] as string }))
+  }
+
+  /** Begins an era: later entries use other rules. The closing snapshot of the former one is kept before. */
   beginEra(rules: string): void {
     this.db.prepare("INSERT OR REPLACE INTO eras (position, rules) VALUES (?, ?)").run(this.last, rules)
   }

@@ -1,5 +1,6 @@
 /** Recovers the engine's state from the newest snapshot and the journal, and writes snapshots. */
 import type { Machine } from "../engine/Machine.ts"
+import * as ClosingSnapshots from "./ClosingSnapshots.ts"
 import { EventLog, type EventLogLimits, type EventTail } from "./EventLog.ts"
 import { Journal, type JournalPort } from "./Journal.ts"
 import { JournalError, readError, RECOVERY_HINT } from "./JournalError.ts"
@@ -40,7 +41,8 @@ const recovered = <S, C>(
   { limits, until, warn, upgrade }: RecoverOptions
 ): Recovered<S> => {
   const { origin } = journal
-  const directory = Snapshots.directoryOf(journal.path)
+  const snapshots = Snapshots.directoryOf(journal.path)
+  const closings = ClosingSnapshots.directoryOf(journal.path)
   const links = replayIndexOf(journal)
   const log = new EventLog(origin.epoch, limits, journal.fork)
   let era = journal.era()
@@ -48,7 +50,12 @@ const recovered = <S, C>(
     throw rulesMismatch(journal, machine.rules, "run the program that wrote it")
 
   let from: { readonly start: ReplayStart<S>; readonly events: EventTail } | undefined
-  for (const position of Snapshots.list(directory)) {
+  // the last resort: the state in which the current rules began
+  const candidates = [
+    ...Snapshots.list(snapshots).map((position) => ({ directory: snapshots, position })),
+    ...Snapshots.list(closings).map((position) => ({ directory: closings, position }))
+  ]
+  for (const { directory, position } of candidates) {
     const refuse = (why: string) => warn(`the snapshot at position ${position} in ${directory} is not used: ${why}`)
     if (position > journal.position)
       throw new JournalError({
@@ -92,6 +99,7 @@ const recovered = <S, C>(
         machine.rules,
         "start and stop the program that wrote it once more, so that it leaves a snapshot of its last entry, then start this one"
       )
+    ClosingSnapshots.keep(journal.path, from.start.position)
     journal.beginEra(machine.rules)
     era = journal.era()
   }

@@ -18,6 +18,7 @@ import * as Engine from "../../../src/backend/engine/Engine.ts"
 import { type Config, machine } from "../../../src/backend/engine/EngineMachine.ts"
 import type { Machine } from "../../../src/backend/engine/Machine.ts"
 import { backup } from "../../../src/backend/journal/Backup.ts"
+import * as ClosingSnapshots from "../../../src/backend/journal/ClosingSnapshots.ts"
 import { defaultLimits, EventLog } from "../../../src/backend/journal/EventLog.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { JournalError } from "../../../src/backend/journal/JournalError.ts"
@@ -32,6 +33,7 @@ import {
   takeSnapshot
 } from "../../../src/backend/journal/Recovery.ts"
 import { firstOfNewest, replay } from "../../../src/backend/journal/Replay.ts"
+import { replayIndexOf } from "../../../src/backend/journal/ReplayIndex.ts"
 import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
@@ -64,10 +66,12 @@ class Playing {
   readonly journal = open()
   readonly recovered: Recovered<Engine.State>
   readonly users: Users
-  constructor(users = new Users(random(1))) {
+  readonly machine: Machine<Engine.State, Config>
+  constructor(users = new Users(random(1)), rules = machine) {
     this.users = users
+    this.machine = rules
     warnings.length = 0
-    this.recovered = recover(machine, this.journal, options)
+    this.recovered = recover(rules, this.journal, options)
     this.recovered.openIndex()
   }
   get state(): Engine.State {
@@ -116,7 +120,7 @@ class Playing {
     return endOf(this.journal, this.recovered.log)
   }
   snapshot(): void {
-    snapshot(machine, this.journal, this.point(), { state: this.state, at_ms: this.users.now })
+    snapshot(this.machine, this.journal, this.point(), { state: this.state, at_ms: this.users.now })
   }
 }
 
@@ -595,10 +599,82 @@ describe("other rules", () => {
     assert.strictEqual(machine.hash(recovering(newer, true).state), hash)
     assert.match(refused(recovering), /under rules "next"/)
     rmSync(Snapshots.directoryOf(path), { recursive: true })
+    assert.strictEqual(machine.hash(recovering(newer, true).state), hash, "from the closing snapshot")
+    rmSync(ClosingSnapshots.directoryOf(path), { recursive: true })
     assert.match(
       refused(() => recovering(newer, true)),
       /no snapshot/
     )
+  })
+
+  /** A journal of 101 entries of the older rules, and 50 of the newer ones. */
+  const upgraded = () => {
+    const playing = new Playing()
+    playing.play(101)
+    playing.checkpoint()
+    playing.snapshot()
+    playing.journal.close()
+    recovering(newer, true)
+    const later = new Playing(playing.users, newer)
+    later.play(50)
+    later.checkpoint()
+    later.journal.close()
+    return newer.hash(later.state)
+  }
+
+  it("prove the entries before them by a closing snapshot, and replay the others from it", async () => {
+    const hash = upgraded()
+    const stretches: ReadonlyArray<ClosingSnapshots.Stretch> = [
+      { rules: machine.rules, first: 1, last: 101, proof: "closing snapshot" },
+      { rules: "next", first: 102, last: 151, proof: "replay" }
+    ]
+    const verified = () => {
+      const journal = Journal.read(path)
+      try {
+        const proven = ClosingSnapshots.prove(journal)
+        const links = replayIndexOf(journal)
+        const start = ClosingSnapshots.startOf(newer, journal, links)!
+        const { entries, state } = replay(newer, journal, { from: { start, links }, results: true })
+        return { proven, entries, hash: newer.hash(state) }
+      } finally {
+        journal.close()
+      }
+    }
+    assert.deepStrictEqual(verified(), { proven: stretches, entries: 50, hash })
+    // a backup has the proof
+    const target = join(directory, "copy")
+    await Effect.runPromise(backup(directory, target))
+    const original = path
+    path = join(target, "backend", "journal.sqlite")
+    assert.deepStrictEqual(verified(), { proven: stretches, entries: 50, hash })
+
+    path = original
+    const closing = join(ClosingSnapshots.directoryOf(path), Snapshots.nameOf(101))
+    const bytes = readFileSync(closing)
+    bytes[bytes.length >> 1]! ^= 1
+    writeFileSync(closing, bytes)
+    assert.match(refused(verified), /closing snapshot at position 101 .* its checksum does not match/)
+    rmSync(closing)
+    assert.match(refused(verified), /closing snapshot at position 101/)
+  })
+
+  it("leave no altered entry of the older ones unnoticed", () => {
+    upgraded()
+    const db = new DatabaseSync(path)
+    const [row] = db.prepare("SELECT position, entries FROM blocks ORDER BY position LIMIT 1").all()
+    const entries = row!["entries"] as Uint8Array
+    entries[entries.length >> 1]! ^= 1
+    db.prepare("UPDATE blocks SET entries = ? WHERE position = ?").run(entries, row!["position"] as number)
+    db.close()
+    const journal = Journal.read(path)
+    try {
+      assert.match(
+        refused(() => ClosingSnapshots.prove(journal)),
+        /is damaged/
+      )
+    } finally {
+      journal.close()
+    }
   })
 })
 
