@@ -110,6 +110,12 @@ export const follow = (url, token, symbol, link, onReady = () => {}) =>
   })
 
 if (globalThis.process?.argv[1]?.endsWith("follow.mjs")) {
+  if (typeof WebSocket === "undefined") {
+    console.error(
+      `this example needs the WebSocket of Node 22 or newer, and this is ${process.version}: npx node examples/follow.mjs`
+    )
+    process.exit(1)
+  }
   const [url, token, symbol, link] = process.argv.slice(2)
   console.log(JSON.stringify(await follow(url, token, symbol, link, () => console.log("ready"))))
 }

@@ -7,7 +7,11 @@ import type * as Plain from "../../src/sdk/index.ts"
 const SYMBOL = "BTC-USDC"
 const PRICE = "59000"
 
-export const story = async ({ connect, keyOf, newSeed }: typeof Plain, url: string) => {
+export const story = async (
+  { connect, keyOf, newSeed }: typeof Plain,
+  url: string,
+  environment: Plain.Options["environment"] = {}
+) => {
   const seed = newSeed()
   const owner = await connect({ url, wallet: newSeed() })
   const { sub_account_address } = (await owner.user.subAccounts()).list[0]!
@@ -15,7 +19,7 @@ export const story = async ({ connect, keyOf, newSeed }: typeof Plain, url: stri
   const { public_key } = await keyOf(seed)
   await owner.user.createApiKey({ public_key, label: "bot", scopes: ["read", "trade"], require_body_hash: true })
 
-  const bot = await connect({ url, key: seed })
+  const bot = await connect({ url, key: seed, environment })
   const book = await bot.book(SYMBOL, 50)
   const market = { sub_account_address, symbol: SYMBOL } as const
   const statuses: Array<string> = []
@@ -48,11 +52,16 @@ export const story = async ({ connect, keyOf, newSeed }: typeof Plain, url: stri
 }
 export type StoryResult = Awaited<ReturnType<typeof story>>
 
-/** The story as a program: its argument is the gateway's address; it prints the result. */
+/**
+ * The story as a program: its arguments are the gateway's address, and the module of a WebSocket where the runtime has none. It prints
+ * the result.
+ */
 export const program = `
 import * as plain from "./src/sdk/index.ts"
 import { story } from "./verification/sdk/Story.ts"
-console.log(JSON.stringify(await story(plain, process.argv[2])))
+const [, , url, webSocket] = process.argv
+const environment = webSocket === undefined ? {} : { WebSocket: (await import(webSocket)).default }
+console.log(JSON.stringify(await story(plain, url, environment)))
 `
 /** The story as a function of a browser page. */
 export const inPage = `
