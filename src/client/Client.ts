@@ -15,15 +15,13 @@
  * ```
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js"
-import { Clock, Effect, Layer, Option, type Scope } from "effect"
+import { Clock, Effect, Option, type Scope } from "effect"
 import { layerWebSocketConstructorGlobal, WebSocketConstructor } from "effect/socket/Socket"
-import { FetchHttpClient, type HttpBody, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
-import { Api } from "../http/api/Api.ts"
-import { AdminAccess, BearerOnly, BearerOrApiKey } from "../http/api/Security.ts"
+import { FetchHttpClient, type HttpBody, HttpClientRequest } from "effect/http"
 import type { Depth } from "../domain/Enumerations.ts"
 import { authMessage } from "../domain/SigningMessages.ts"
 import { isPassing } from "./Backoff.ts"
+import type { Admin, Endpoints, Sign } from "./Endpoints.ts"
 import * as OverloadRetry from "./OverloadRetry.ts"
 import * as Feed from "./Feed.ts"
 import * as Follow from "./Follow.ts"
@@ -46,10 +44,8 @@ export interface Options {
    */
   readonly renew?: Effect.Effect<Credential, unknown>
   /** Credentials of the administrator endpoints (HTTP Basic). */
-  readonly admin?: { readonly username: string; readonly password: string }
+  readonly admin?: Admin
 }
-
-type Endpoints = HttpApiClient.ForApi<typeof Api>
 
 const bytesOfBody = (body: HttpBody.HttpBody): Uint8Array => {
   switch (body._tag) {
@@ -62,27 +58,7 @@ const bytesOfBody = (body: HttpBody.HttpBody): Uint8Array => {
   }
 }
 
-const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) => {
-  // a nonce is valid for one request, so each attempt is signed separately
-  const withRetry: WithRetry = (next, request) => OverloadRetry.untilAdmitted(Effect.suspend(() => next(sign(request))))
-  return HttpApiClient.make(Api, { baseUrl }).pipe(
-    Effect.provide(
-      Layer.mergeAll(
-        HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => withRetry(next, request)),
-        HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => withRetry(next, request)),
-        HttpApiMiddleware.layerClient(AdminAccess, ({ next, request }) =>
-          next(admin === undefined ? request : HttpClientRequest.basicAuth(request, admin.username, admin.password))
-        )
-      )
-    )
-  )
-}
 type CreateBatch = Parameters<Endpoints["order"]["createBatch"]>[0]["payload"]
-type WithRetry = <E, R>(
-  next: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>,
-  request: HttpClientRequest.HttpClientRequest
-) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>
-type Sign = (request: HttpClientRequest.HttpClientRequest) => HttpClientRequest.HttpClientRequest
 
 /** Whether the gateway refused the request for good. */
 const isRefusal = (error: unknown): boolean => {
@@ -113,6 +89,8 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
     })
     return HttpClientRequest.setHeaders(request, headers(key.public_key, key.sign(message)))
   }
+  // the schemas of all endpoints are half of the modules: a program loads them with its first client
+  const { makeEndpoints } = yield* Effect.promise(() => import("./Endpoints.ts"))
   const endpoints: Endpoints = yield* makeEndpoints(baseUrl, sign, options.admin)
 
   /** Logs a wallet in. Its token becomes the credential; feeds log in again when it ends. */

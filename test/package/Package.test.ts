@@ -136,6 +136,22 @@ describe("the package", { timeout: 120_000 }, () => {
     )
   })
 
+  it("has a client that loads the schemas of the endpoints with the first `Client.make`", () => {
+    const code = `import { registerHooks } from "node:module"
+      import * as Effect from "effect/Effect"
+      const loaded = []
+      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+      const { Client } = await import("@trading-gateway/client")
+      const apis = () => loaded.filter((url) => /\\/http-api\\/|contract\\/dist\\/http\\/api\\//u.test(url)).length
+      console.log(apis())
+      await Effect.runPromise(Client.make({ baseUrl: "http://127.0.0.1:1" }))
+      console.log(apis() > 30)`
+    assert.strictEqual(
+      execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, encoding: "utf8" }),
+      "0\ntrue\n"
+    )
+  })
+
   it("names the Node that its program needs, in one line", () => {
     const older = `for (const [name, value] of [["version", "v20.20.2"], ["versions", { ...process.versions, node: "20.20.2" }]])
       Object.defineProperty(process, name, { value })`
