@@ -190,7 +190,7 @@ describe("the exchange behind gRPC", () => {
     }).pipe(Effect.provide(adapters()))
   )
 
-  it.live("keeps the configured number of events, and at least those of a snapshot", () =>
+  it.live("keeps the configured number of events, and replays the older ones in a thread of its own", () =>
     Effect.gen(function* () {
       const [sequencer, feed] = [yield* Sequencer, yield* Feed]
       const one = wallet("one")
@@ -203,8 +203,16 @@ describe("the exchange behind gRPC", () => {
       assert.isAbove(head_seq, 12_000)
       const first = yield* feed.follow({ epoch, seq: head_seq - 9_000 }).pipe(Stream.runHead)
       assert.isTrue(Option.isSome(first))
-      const gone = yield* Effect.flip(Stream.runDrain(feed.follow({ epoch, seq: 1 })))
-      assert.strictEqual(gone._tag, "FeedGone")
+      const old = yield* feed.follow({ epoch, seq: 1 }).pipe(
+        Stream.flatMap((frame) => Stream.fromIterable(frame.type === "events" ? frame.events : [])),
+        Stream.map(({ seq }) => seq),
+        Stream.take(head_seq - 1),
+        Stream.runCollect
+      )
+      assert.deepStrictEqual(
+        old,
+        Array.from({ length: head_seq - 1 }, (_, i) => i + 2)
+      )
       const wrong = yield* Effect.flip(settingsOf("elsewhere", { EVENTS_KEPT: "9999" }))
       assert.include(wrong.message, "EVENTS_KEPT")
     }).pipe(Effect.provide(adapters({ EVENTS_KEPT: "10000" })))
