@@ -37,6 +37,7 @@ const PAUSES: Readonly<Record<string, string>> = {
   "test/layers/node/NodeServer.test.ts": POLL,
   "test/layers/redis/RedisOutages.test.ts": POLL,
   "test/layers/sql/NodePostgres.test.ts": POLL,
+  "test/layers/sql/PostgresMigrations.test.ts": RATE,
   "test/page/Page.test.ts": NOTHING,
   "test/page/Pictures.ts": LOAD,
   "test/sdk/Feed.test.ts": VIRTUAL,
