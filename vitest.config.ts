@@ -16,8 +16,8 @@ export default defineConfig({
     // whole exchanges, kills and clocks on a machine that others share: there one stall is no verdict, and .ci/run names who had it
     retry: process.env["CI"] === undefined ? 0 : 1,
     pool: "forks",
-    // many tests wait for processes of their own: one at a time would leave a core of two idle
-    maxWorkers: 2,
+    // most of a file's time it waits, for processes of its own or to load: two at a time leave half of two cores idle
+    maxWorkers: 3,
     reporters: ["default"],
     projects: [
       { extends: true, test: { name: "shared", include: shared, isolate: false } },
