@@ -7,12 +7,13 @@ import * as Backend from "../../src/backend/Backend.ts"
 import { settings } from "../../src/backend/Settings.ts"
 import { type Exchange, startExchange } from "./Exchange.ts"
 
-/** Starts a backend and a gateway in front of it; both go by the same clock. */
+/** Starts a backend and a gateway in front of it; both go by the same clock. `dataDir`: that of both; default: new ones. */
 export const startClocked = async (
   clock: Layer.Layer<never>,
-  env: Readonly<Record<string, string>> = {}
+  env: Readonly<Record<string, string>> = {},
+  dataDir?: string
 ): Promise<Exchange> => {
-  const directory = mkdtempSync(join(tmpdir(), "backend-e2e-"))
+  const directory = dataDir ?? mkdtempSync(join(tmpdir(), "backend-e2e-"))
   const environment = { DATA_DIR: directory, BACKEND_PORT: "0", SIM_MAKER: "off", INDEX_SOURCE: "manual", ...env }
   const provided = Layer.mergeAll(
     clock,
@@ -28,12 +29,13 @@ export const startClocked = async (
   const backend = ManagedRuntime.make(serving.pipe(Layer.provide(provided)))
   const stop = async () => {
     await backend.dispose()
-    rmSync(directory, { recursive: true, force: true })
+    if (dataDir === undefined) rmSync(directory, { recursive: true, force: true })
   }
   try {
     await backend.runPromise(Effect.void)
     const exchange = await startExchange({
       clock,
+      ...(dataDir === undefined ? {} : { dataDir }),
       env: { BACKEND: "grpc", SEQUENCER_URL: `127.0.0.1:${port}`, ...env }
     })
     return {

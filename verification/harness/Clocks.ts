@@ -31,6 +31,30 @@ export const frozenClock = (at_ms: number): Layer.Layer<never> =>
     }))
   )
 
+/** Time that begins at `at_ms` and passes `slower` times as slowly, on both clocks: a test that takes long sees little of it. */
+export const slowClock = (at_ms: number, slower: number) => {
+  const began = performance.now()
+  const passed_ms = () => (performance.now() - began) / slower
+  const now = () => Math.floor(at_ms + passed_ms())
+  const nanos = () => BigInt(now()) * 1_000_000n
+  const monotonic = () => BigInt(Math.round(passed_ms() * 1e6))
+  return {
+    now,
+    layer: Layer.effect(
+      Clock.Clock,
+      Effect.map(Clock.Clock, (real) => ({
+        ...aheadOf(real, () => 0),
+        currentTimeMillisUnsafe: now,
+        currentTimeMillis: Effect.sync(now),
+        currentTimeNanosUnsafe: nanos,
+        currentTimeNanos: Effect.sync(nanos),
+        monotonicTimeNanosUnsafe: monotonic,
+        monotonicTimeNanos: Effect.sync(monotonic)
+      }))
+    )
+  }
+}
+
 /**
  * Wall time that a test moves forward, in place of waiting for minutes. With `passes` monotonic time moves with it, as limits
  * measure it; without, only the wall clock is set.
