@@ -231,11 +231,16 @@ export const mount = (market: Market, session: Session): void => {
   const drawFills = (): void => {
     const marks: Array<SeriesMarker<UTCTimestamp>> = []
     const { bars } = store
+    // one arrow a bar and side, however many fills it has
+    const known = new Set<string>()
     for (const fill of session.fills.value.toReversed()) {
       if (fill.symbol !== market.symbol || fill.exec_type !== "Trade") continue
       const bar = bars.findLast(({ start }) => start <= Number(fill.exec_time))
       if (bar === undefined) continue
       const buy = fill.side === "Buy"
+      const key = `${bar.start} ${fill.side}`
+      if (known.has(key)) continue
+      known.add(key)
       marks.push({
         time: timeOf(bar.start),
         position: buy ? "belowBar" : "aboveBar",

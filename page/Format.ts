@@ -11,7 +11,9 @@ export const grouped = (text: string, places: number): string => {
   if (!SIGNED.test(text)) return text
   const [whole, fraction = ""] = text.split(".")
   const spaced = whole!.replaceAll(/\B(?=(?:\d{3})+$)/gu, ",")
-  return places === 0 ? spaced : `${spaced}.${fraction.slice(0, places).padEnd(places, "0")}`
+  const shown = places === 0 ? spaced : `${spaced}.${fraction.slice(0, places).padEnd(places, "0")}`
+  // what is cut to zero has no sign
+  return /^-[0.]*$/u.test(shown) ? shown.slice(1) : shown
 }
 
 /** Money with two decimal places. */

@@ -22,6 +22,7 @@ import {
   timesInForce
 } from "./OrderDraft.ts"
 import { orderFacts } from "./OrderFacts.ts"
+import { reveal } from "./OrderSheet.ts"
 import { percentOf, shareOf } from "./OrderSize.ts"
 import { whileBusy } from "./Toasts.ts"
 import type { Session } from "./Session.ts"
@@ -246,6 +247,7 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
     setPrice: (text) => {
       // a level of the book is a limit price, or the price of a limit order behind a trigger
       change(draft.value.tab === "Conditional" ? { places: "Limit", price: text } : { tab: "Limit", price: text })
+      reveal()
       form.size.focus()
     }
   }

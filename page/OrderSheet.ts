@@ -1,14 +1,19 @@
 /** On a phone: order entry as a sheet at the bottom, opened by two buttons within reach of the thumb. */
 import { h, place, setAttribute, setClass } from "./Dom.ts"
 
+/** Opens the sheet; elsewhere than on a phone order entry is always visible. */
+export const reveal = (): void => show(true)
+
+let buttons: ReadonlyArray<HTMLElement> = []
+const show = (is: boolean): void => {
+  setClass(place("order"), "open", is)
+  setClass(document.body, "order-open", is)
+  for (const button of buttons) setAttribute(button, "aria-expanded", String(is))
+}
+
 export const mount = (): void => {
   const order = place("order")
-  const show = (is: boolean): void => {
-    setClass(order, "open", is)
-    setClass(document.body, "order-open", is)
-    for (const button of buttons) setAttribute(button, "aria-expanded", String(is))
-  }
-  const buttons = (["Buy", "Sell"] as const).map((side) =>
+  buttons = (["Buy", "Sell"] as const).map((side) =>
     h(
       "button",
       {
@@ -25,10 +30,17 @@ export const mount = (): void => {
       side
     )
   )
+  // notices are above the sheet, whose height changes with the kind of order
+  new ResizeObserver(() => {
+    if (order.matches(".open")) document.body.style.setProperty("--sheet", `${order.offsetHeight}px`)
+    else document.body.style.removeProperty("--sheet")
+  }).observe(order)
   document.body.append(h("section", { class: "thumb", "aria-label": "Open order entry" }, ...buttons))
   order.prepend(
     h("button", { type: "button", class: "quiet close-order", onclick: () => show(false) }, "Close order entry")
   )
+  // a hidden element cannot be the target of the link
+  document.querySelector(".skip")?.addEventListener("click", () => show(true))
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Escape" && document.querySelector("dialog[open]") === null) show(false)
   })

@@ -2,6 +2,7 @@
 import { check } from "./Controls.ts"
 import { h, place } from "./Dom.ts"
 import { intervals, type Market } from "./Market.ts"
+import { reveal } from "./OrderSheet.ts"
 
 const OFF = "trading-gateway/shortcuts-off"
 
@@ -17,6 +18,7 @@ const around = <A>(list: ReadonlyArray<A>, from: A, step: number): A =>
 
 const order = (side: "Buy" | "Sell"): void => {
   place(`side-${side}`).click()
+  reveal()
   place("qty").focus()
 }
 

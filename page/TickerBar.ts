@@ -56,8 +56,9 @@ export const mount = (market: Market): void => {
     for (const { of, value } of cells) setText(value, ticker === undefined ? "–" : of(ticker, places()))
     const price = ticker === undefined ? "–" : Format.grouped(ticker.mark_price, places())
     setText(mark.value, price)
-    setClass(change, "down", ticker !== undefined && Format.isNegative(ticker.price_24h_pcnt))
-    setClass(change, "up", ticker !== undefined && /^0?\.?0*[1-9]/u.test(ticker.price_24h_pcnt))
+    const shown = change.textContent ?? ""
+    setClass(change, "down", Format.isNegative(shown))
+    setClass(change, "up", !Format.isNegative(shown) && /[1-9]/u.test(shown))
     if (price !== before) document.title = `${price} ${market.symbol} · Gateway`
     before = price
     drawFunding()

@@ -7,6 +7,7 @@ describe("figures", () => {
     assert.strictEqual(Format.grouped("1234567.899", 2), "1,234,567.89")
     assert.strictEqual(Format.grouped("-1234", 2), "-1,234.00")
     assert.strictEqual(Format.grouped("999", 0), "999")
+    assert.deepStrictEqual([Format.grouped("-0.004", 2), Format.gain("-0.004")], ["0.00", "0.00"])
     assert.strictEqual(Format.grouped("", 2), "")
     assert.strictEqual(
       Format.grouped("99999999999999999999.000000000000000001", 18),

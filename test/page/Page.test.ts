@@ -1,30 +1,22 @@
 /**
- * The market page in a real browser, without the internet: sign-in, orders and fills, and a restart of the gateway. `UPDATE=1`
- * takes new pictures for the docs (`test/page/Pictures.ts`).
+ * The market page in a real browser, without the internet. All tests share one gateway and one browser. `SCREENSHOTS=<folder>` keeps
+ * a screenshot of each state of the journeys; `UPDATE=1` takes new pictures for the docs (`test/page/Pictures.ts`).
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import type { Browser, Page } from "playwright-core"
+import { readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Wallet from "../../src/client/Wallet.ts"
 import { build, type Built } from "../../page/build.ts"
-import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
-import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
+import { hasChromium } from "../../verification/harness/Chromium.ts"
 import { assertAccessible } from "./Accessibility.ts"
+import { journeys } from "./Journeys.ts"
+import { best, count, fund, PageExchange, READY_MS, setMargin, shows, SLOW, snap } from "./PageExchange.ts"
 import { takePictures } from "./Pictures.ts"
-import { freePort } from "../../verification/harness/Programs.ts"
 import { eventually } from "../../verification/harness/Wait.ts"
 
 /** Maximum transfer size of the page, in bytes. */
 const BYTES_MAX = 300_000
 /** Maximum requests to open the page: an address has a limited number of requests without credentials per minute. */
 const OPENING_REQUESTS_MAX = 10
-/** Time limit of a wait, in ms; long enough for a busy machine. */
-const SLOW = { timeout: 60_000 }
-const READY_MS = 120_000
-
-const administrator = { ADMIN_USERNAME: "admin", ADMIN_PASSWORD: "a password of tests" }
 
 /** Response of a gateway that is behind its backend. */
 const LAGGING = {
@@ -37,69 +29,19 @@ const LAGGING = {
   })
 }
 
-/** Console messages of the browser about a request that fails on purpose, or while the gateway is down or not ready. */
-const isOutage = (text: string): boolean => /WebSocket connection to|net::ERR_|status of (?:400|503)/u.test(text)
-
 describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   let built: ReadonlyArray<Built> | undefined
-  let browser: Browser
-  let dataDir: string
-  let port: number
-  let gateway: GatewayProcess
-  /** A fixed index price keeps the book constant. */
-  const start = () =>
-    startGateway({
-      dataDir,
-      port,
-      ready_ms: READY_MS,
-      env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50", ...administrator }
-    })
+  let exchange: PageExchange
 
   beforeAll(async () => {
     built = await build()
-    dataDir = mkdtempSync(join(tmpdir(), "gateway-page-"))
-    port = await freePort()
-    gateway = await start()
-    browser = await launch()
+    exchange = await PageExchange.start()
   }, 2 * READY_MS)
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-    rmSync(dataDir, { recursive: true, force: true })
-  }, READY_MS)
+  afterAll(() => exchange?.stop(), READY_MS)
 
-  /** Opens the page and records all its errors. */
-  const open = async () => {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
-    const page = await context.newPage()
-    const faults: Array<string> = []
-    const requests: Array<string> = []
-    const watching = { outage: false }
-    const fault = (text: string): void => {
-      if (!watching.outage || !isOutage(text)) faults.push(text)
-    }
-    page.on("pageerror", (error) => fault(String(error)))
-    page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") fault(message.text())
-    })
-    page.on("requestfailed", (request) => fault(`${request.url()}: ${request.failure()?.errorText}`))
-    page.on("request", (request) => {
-      const { pathname, origin } = new URL(request.url())
-      if (origin !== gateway.url) fault(`request to another origin: ${request.url()}`)
-      if (pathname.startsWith("/api/")) requests.push(pathname)
-    })
-    await page.goto(gateway.url, SLOW)
-    return { page, faults, requests, watching }
-  }
-  /** Waits until an element's text matches. */
-  const shows = (page: Page, selector: string, pattern: RegExp) =>
-    page.locator(selector).filter({ hasText: pattern }).first().waitFor(SLOW)
-  const best = (side: "ask" | "bid"): string => (side === "ask" ? ".rung.ask >> nth=-1" : ".rung.bid >> nth=0")
-  const count = (tab: string): string => `#tab-${tab} .count`
-
-  it("trades by mouse and keyboard, and recovers from a restart of the gateway", async () => {
+  it("trades by mouse and keyboard, and recovers from a kill of the gateway", async () => {
     assert.isDefined(built, "the bundler is not installed")
-    const { faults, page, requests, watching } = await open()
+    const { faults, page, requests, watching } = await exchange.open()
 
     // the first book appears quickly, with few requests and bytes
     await shows(page, best("bid"), /\d/u)
@@ -124,9 +66,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await assertAccessible(page, "before sign-in")
 
     // create a wallet and use the faucet
-    await page.locator("#sign-in").click(SLOW)
-    await page.locator("#faucet").click(SLOW)
-    await shows(page, ".money", /Equity\s*10,000\.00/u)
+    await fund(page)
 
     // a click on a level fills the price; the preview shows the margin
     await page.locator(best("ask")).click(SLOW)
@@ -161,17 +101,19 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
 
     await assertAccessible(page, "a position and an open order")
 
-    // the gateway stops: the banner shows it; after the restart no event is missed
+    // the gateway is killed: the banner shows it; after the restart no event is missed
     watching.outage = true
-    await gateway.stop()
+    await exchange.kill()
     await page.locator("#status.bad").waitFor(SLOW)
     await shows(page, "#status-text", /Connection lost .*Prices are .* old/u)
     await assertAccessible(page, "the gateway is away")
-    gateway = await start()
+    await snap(page, "gateway-killed")
+    await exchange.serve()
     await shows(page, "#status-text", /no account event was missed/u)
     await page.locator("body:not([data-stale])").waitFor(SLOW)
     watching.outage = false
     await shows(page, best("ask"), /60,012\.0/u)
+    await snap(page, "gateway-back")
 
     // trading continues
     await page.getByRole("button", { name: "Cancel the order of" }).click(SLOW)
@@ -233,7 +175,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
 
     // signing out signs out every tab; the encrypted file signs in again, with the same wallet
     const other = await page.context().newPage()
-    await other.goto(gateway.url, SLOW)
+    await other.goto(exchange.url, SLOW)
     await other.locator(".menu").waitFor(SLOW)
     await page.locator(".menu summary").click(SLOW)
     await page.getByRole("button", { name: "Sign out" }).click(SLOW)
@@ -254,7 +196,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   })
 
   it("shows errors of an order before it is sent, and rejections afterwards", async () => {
-    const { faults, page } = await open()
+    const { faults, page } = await exchange.open()
     await page.locator("#sign-in").click(SLOW)
     await page.locator("#faucet").waitFor(SLOW)
     await shows(page, best("bid"), /\d/u)
@@ -276,10 +218,8 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   })
 
   it("opens, protects, amends, closes and reverses a position", async () => {
-    const { faults, page, watching } = await open()
-    await page.locator("#sign-in").click(SLOW)
-    await page.locator("#faucet").click(SLOW)
-    await shows(page, ".money", /Equity\s*10,000\.00/u)
+    const { faults, page, watching } = await exchange.open()
+    await fund(page)
     const row = (pattern: RegExp) => shows(page, "#panel-Positions tbody tr", pattern)
     const order = (pattern: RegExp) => shows(page, "#panel-Orders tbody tr", pattern)
 
@@ -306,6 +246,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await assertAccessible(page, "order with exits")
     await page.locator(".submit").click()
     await row(/Long 0\.200.*62,000\.0 \/ 59,4\d\d\.\d/u)
+    await snap(page, "market-order-with-exits")
 
     // with a position the margin mode cannot change, and the dialog returns to what is set
     await page.locator("#margin-settings").click()
@@ -330,6 +271,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await order(/Take profit.*mark ≥ 62,000\.0/u)
     await order(/Stop loss.*mark ≤ 59,4\d\d\.\d/u)
     await assertAccessible(page, "open orders")
+    await snap(page, "conditional-order")
     await page.getByRole("button", { name: "Price: 59,000.0. Change" }).click()
     await page.keyboard.type("59970.5")
     await page.keyboard.press("Enter")
@@ -360,6 +302,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.mouse.up()
     await page.locator('.order-labels .draggable:not([data-price="59970.5"])', { hasText: /^Buy 0\.2$/u }).waitFor(SLOW)
     await order(/Limit\s*59,9[0-6]\d\.\d/u)
+    await snap(page, "amended-by-drag")
     // a refused amend leaves the order as it is; its request fails in the console
     watching.outage = true
     await page.getByRole("button", { name: "Size: 0.200. Change" }).first().click()
@@ -408,27 +351,9 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   })
 
   it("warns before a liquidation and reports it with price, PnL, fee and canceled orders", async () => {
-    const { faults, page } = await open()
-    const holdIndex = async (price: string): Promise<void> => {
-      const { ADMIN_PASSWORD, ADMIN_USERNAME } = administrator
-      const { status } = await fetch(`${gateway.url}/api/v1/admin/index-price`, {
-        method: "PUT",
-        headers: {
-          authorization: `Basic ${btoa(`${ADMIN_USERNAME}:${ADMIN_PASSWORD}`)}`,
-          "content-type": "application/json"
-        },
-        body: JSON.stringify({ symbol: "BTC-USDC", price })
-      })
-      assert.strictEqual(status, 200)
-    }
-    await page.locator("#sign-in").click(SLOW)
-    await page.locator("#faucet").click(SLOW)
-    await shows(page, ".money", /Equity\s*10,000\.00/u)
-    await page.locator("#margin-settings").click(SLOW)
-    await page.locator("#margin-mode-Isolated").check()
-    await page.locator("#leverage").fill("50")
-    await page.locator("#margin .primary").click()
-    await shows(page, "#margin-settings", /Isolated · 50×/u)
+    const { faults, page } = await exchange.open()
+    await fund(page)
+    await setMargin(page, "Isolated", "50")
 
     // an order that takes four levels has one notice
     await page.locator("#kind-Market").check()
@@ -453,13 +378,13 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       [0.85, "warn", "8\\d"],
       [0.97, "bad", "9[5-9]"]
     ] as const) {
-      await holdIndex(part(share))
+      await exchange.holdIndex(part(share))
       const text = `^Your long of 0\\.500 BTC-USDC is ${percent} % of the way to its liquidation at 59,4\\d\\d\\.\\d: the mark is 59,\\d{3}\\.\\d`
       await shows(page, `#toasts .toast.${tone}`, new RegExp(text, "u"))
     }
     assert.strictEqual(await page.locator("#toasts .toast", { hasText: "of the way" }).count(), 1)
 
-    await holdIndex(part(1.2))
+    await exchange.holdIndex(part(1.2))
     await shows(
       page,
       "#toasts .toast.bad",
@@ -488,21 +413,22 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     })
     assert.deepStrictEqual(covered, [])
     await assertAccessible(page, "after a liquidation")
+    await snap(page, "liquidation")
     await page.locator(".toast.bad", { hasText: "Liquidated" }).getByRole("button", { name: "Dismiss" }).click()
     await page.locator("#toasts .toast", { hasText: "Liquidated" }).waitFor({ ...SLOW, state: "detached" })
     await page.locator("#tab-History").click()
     await shows(page, "#panel-History tbody tr", /Liquidation/u)
-    await holdIndex("60000")
+    await exchange.holdIndex("60000")
     assert.deepStrictEqual(faults, [])
     await page.close()
   })
 
   it("has shortcuts, and its market and interval in its address", async () => {
-    const { faults, page, watching } = await open()
+    const { faults, page, watching } = await exchange.open()
     // a reload aborts the candle request that is under way
     watching.outage = true
     await shows(page, best("bid"), /\d/u)
-    const address = (query: string) => page.waitForURL(`${gateway.url}/${query}`, SLOW)
+    const address = (query: string) => page.waitForURL(`${exchange.url}/${query}`, SLOW)
     await address("?market=BTC-USDC&interval=1")
     for (const key of ["]", "]", ">"]) await page.keyboard.press(key)
     await address("?market=DOGE-USDC&interval=15")
@@ -526,10 +452,10 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.keyboard.press("b")
     assert.isTrue(await page.locator("#side-Sell").isChecked())
     // a new tab starts where the last one was
-    await page.goto(gateway.url, SLOW)
+    await page.goto(exchange.url, SLOW)
     await address("?market=BTC-USDC&interval=15")
     // an address of a market that does not exist shows the first one
-    await page.goto(`${gateway.url}/?market=NONE-USDC&interval=7`, SLOW)
+    await page.goto(`${exchange.url}/?market=NONE-USDC&interval=7`, SLOW)
     await address("?market=BTC-USDC&interval=1")
     assert.deepStrictEqual(faults, [])
     await page.close()
@@ -537,14 +463,14 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
 
   it("fits a phone in both themes, without layout shift or horizontal scrolling", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
-      const context = await browser.newContext({
+      const context = await exchange.browser.newContext({
         viewport: { width: 390, height: 844 },
         colorScheme,
         isMobile: true,
         hasTouch: true
       })
       const page = await context.newPage()
-      await page.goto(gateway.url, SLOW)
+      await page.goto(exchange.url, SLOW)
       await shows(page, best("bid"), /\d/u)
       assert.strictEqual(await page.locator("html").getAttribute("data-theme"), colorScheme)
       await assertAccessible(page, `a phone, ${colorScheme}`)
@@ -569,13 +495,20 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       assert.isAtMost(submit.y + submit.height, 844, "below the screen")
       await assertAccessible(page, `order entry on a phone, ${colorScheme}`)
       await page.locator(".close-order").click(SLOW)
-      await page.locator("#order:not(.open)").waitFor(SLOW)
+      await page.locator("#order").waitFor({ ...SLOW, state: "hidden" })
+      // a tap on a level opens it with its price
+      await page.locator(best("bid")).tap(SLOW)
+      await page.locator("#order.open").waitFor(SLOW)
+      assert.isNotEmpty(await page.locator("#price").inputValue())
+      await page.locator(".close-order").click(SLOW)
       // 0.1 is the threshold of a good CLS score
       assert.isBelow(shift, 0.1)
       await context.close()
     }
   })
 
+  journeys(() => exchange)
+
   if (process.env["UPDATE"] !== undefined)
-    it("takes pictures for the docs", { timeout: 900_000 }, () => takePictures(browser))
+    it("takes pictures for the docs", { timeout: 900_000 }, () => takePictures(exchange.browser))
 })

@@ -50,18 +50,30 @@ const trade = async (page: Page): Promise<void> => {
   await page.locator("#sign-in").click(SLOW)
   await page.locator("#faucet").click(SLOW)
   await page.locator(".money", { hasText: "10,000.00" }).waitFor(SLOW)
-  await page.locator(".rung.ask >> nth=-5").click(SLOW)
-  await page.locator("#qty").fill("0.5", SLOW)
-  await page.locator(".submit").click(SLOW)
+  /** Enters a price from the book and a size. */
+  const enter = async (rung: string, qty: string): Promise<void> => {
+    await page.locator(rung).click(SLOW)
+    await page.locator("#qty").fill(qty, SLOW)
+  }
+  /** On a phone order entry is a sheet over the book. */
+  const uncover = async (): Promise<void> => {
+    const close = page.locator(".close-order")
+    if (await close.isVisible()) await close.click(SLOW)
+  }
+  const send = async (): Promise<void> => {
+    await page.locator(".submit").click(SLOW)
+    await uncover()
+  }
+  await enter(".rung.ask >> nth=-5", "0.5")
+  await send()
   await page.locator("#panel-Positions tbody tr").first().waitFor(SLOW)
   for (const rung of [3, 6]) {
-    await page.locator(`.rung.bid >> nth=${rung}`).click(SLOW)
-    await page.locator("#qty").fill("0.02", SLOW)
-    await page.locator(".submit").click(SLOW)
+    await enter(`.rung.bid >> nth=${rung}`, "0.02")
+    await send()
     await page.locator("#tab-Orders .count", { hasText: rung === 3 ? "1" : "2" }).waitFor(SLOW)
   }
-  await page.locator(".rung.bid >> nth=2").click(SLOW)
-  await page.locator("#qty").fill("0.05", SLOW)
+  await enter(".rung.bid >> nth=2", "0.05")
+  await uncover()
   // the notes have gone by then
   await page.locator("#toasts:empty").waitFor({ ...SLOW, state: "attached" })
   await page.evaluate(() => scrollTo(0, 0))
