@@ -17,6 +17,7 @@ import * as OrderSheet from "./OrderSheet.ts"
 import * as Pool from "./Pool.ts"
 import * as Rest from "./Rest.ts"
 import { Session } from "./Session.ts"
+import * as Format from "./Format.ts"
 import * as Tape from "./Tape.ts"
 import * as Shortcuts from "./Shortcuts.ts"
 import * as TickerBar from "./TickerBar.ts"
@@ -34,10 +35,16 @@ const markets = async (): Promise<Market> => {
       const first = instruments.list.find((each) => each.symbol === symbol) ?? instruments.list[0]
       if (first !== undefined) return new Market(instruments.list, tiers.list, first, interval)
     } catch (error) {
-      const text = error instanceof Error ? error.message.replace(/\.$/u, "") : String(error)
-      setText(place("status-text"), `${text}. Retrying…`)
       const until_ms = error instanceof Rest.ApiFailure ? error.throttled?.until_ms : undefined
       if (until_ms !== undefined) pause_ms = Math.max(RETRY_MS, until_ms - Date.now())
+      // one line on a phone: the page below it does not move
+      const text =
+        until_ms !== undefined
+          ? `Throttled until ${Format.clock(until_ms)}`
+          : error instanceof Error
+            ? error.message.replace(/\.$/u, "")
+            : String(error)
+      setText(place("status-text"), `${text}. Retrying…`)
     }
     await new Promise((resolve) => setTimeout(resolve, pause_ms))
   }
