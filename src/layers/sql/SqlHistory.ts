@@ -38,8 +38,16 @@ interface Position {
 }
 
 /** The columns of a position, in the order of {@link valuesOf}. */
-const columns = ["epoch", "seq", "began", "ts_ms", "fork", "checksum"] as const
-const valuesOf = (to: ModelPosition) => [to.epoch, to.seq, to.began, to.ts_ms, to.fork ?? null, to.checksum ?? null]
+const columns = ["epoch", "seq", "began", "ts_ms", "fork", "checksum", "checksum_seq"] as const
+const valuesOf = (to: ModelPosition) => [
+  to.epoch,
+  to.seq,
+  to.began,
+  to.ts_ms,
+  to.fork ?? null,
+  to.checksum ?? null,
+  to.seq
+]
 const assigned = columns.map((column) => `${column} = ?`).join(", ")
 
 const make = Effect.gen(function* () {
@@ -53,7 +61,7 @@ const make = Effect.gen(function* () {
   const port = (yield* CommitPort) ?? overClient(sql)
 
   const begin = statement(
-    `INSERT INTO history_position (one, ${columns.join(", ")}, stream, base, version) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ${version})
+    `INSERT INTO history_position (one, ${columns.join(", ")}, stream, base, version) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${version})
      ON CONFLICT (one) DO NOTHING RETURNING base`
   )
   const advance = statement(
@@ -72,19 +80,21 @@ const make = Effect.gen(function* () {
   /** The base of the position that was last read; a commit is refused if the model has another one. */
   let base = 0
   const readPosition = Effect.map(
-    query<{ [K in keyof Position]: number | string | null }>(
+    query<{ [K in keyof Position | "checksum_seq"]: number | string | null }>(
       `SELECT ${columns.join(", ")}, stream, base, version FROM history_position WHERE one = 1`
     ),
     ([row]): Position | undefined => {
       base = Number(row?.base ?? 0)
+      // otherwise they are of an earlier event: a gateway from before forks has advanced the position since
+      const isNamed = Number(row?.checksum_seq) === Number(row?.seq)
       return (
         row && {
           epoch: String(row.epoch),
           seq: Number(row.seq),
           began: Number(row.began),
           ts_ms: Number(row.ts_ms),
-          fork: row.fork === null ? null : String(row.fork),
-          checksum: row.checksum,
+          fork: row.fork === null || !isNamed ? null : String(row.fork),
+          checksum: isNamed ? row.checksum : null,
           stream: row.stream === null ? null : String(row.stream),
           version: Number(row.version),
           base

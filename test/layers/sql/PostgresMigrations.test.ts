@@ -101,7 +101,7 @@ describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => 
       yield* gateway("held")
       const sql = yield* SqlClient.SqlClient
       yield* sql`DELETE FROM history_migrations WHERE migration_id >= 7`
-      yield* sql`ALTER TABLE history_position DROP COLUMN version`
+      yield* sql`ALTER TABLE history_position DROP COLUMN version, DROP COLUMN checksum_seq`
       const release = yield* hold("history_position", "ACCESS SHARE")
       const starting = yield* Effect.forkScoped(gateway("held"))
       yield* log.found

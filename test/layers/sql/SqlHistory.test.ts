@@ -133,12 +133,32 @@ const withoutLists = [
   "CREATE INDEX executions_order ON executions (order_id)"
 ]
 
-/** Reverts the sixth and the seventh migration. */
-const withoutForks = ["fork", "checksum", "stream", "version"].map(
+/** Reverts the migrations from the sixth on. */
+const withoutForks = ["fork", "checksum", "stream", "version", "checksum_seq"].map(
   (column) => `ALTER TABLE history_position DROP COLUMN ${column}`
 )
 
 describe("SqlHistory on a database of an earlier version", () => {
+  it.effect("names no checksum for a position that a gateway from before forks has advanced", () =>
+    Effect.gen(function* () {
+      const history = yield* History
+      const sql = yield* SqlClient.SqlClient
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      yield* history.commit(projecting.next("e1", [event(1, body.balance())], { fork: "f", checksum: 7 }))
+      assert.deepInclude(yield* history.position, { seq: 1, fork: "f", checksum: 7 })
+      // its statement, which neither reads nor writes the newer columns
+      yield* sql`UPDATE history_position SET epoch = ${"e1"}, seq = 2, began = 0, ts_ms = ${START} WHERE one = 1 AND seq = 1`
+      const moved = yield* history.position
+      assert.strictEqual(moved?.seq, 2)
+      assert.notProperty(moved, "checksum")
+      assert.notProperty(moved, "fork")
+    }).pipe(
+      Effect.provide(
+        SqlHistory.layer.pipe(Layer.provideMerge(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })))
+      )
+    )
+  )
+
   it.effect("derives closed PnL, funding and statistics from the executions, and continues", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(

@@ -208,5 +208,12 @@ export const migrateHistory = migrations("history_migrations", {
   ),
   "0007_version": Effect.flatMap(dialect, ({ define }) =>
     define([`ALTER TABLE history_position ADD COLUMN version BIGINT NOT NULL DEFAULT 1`])
+  ),
+  // gateways from before forks advance the position alone, and leave the checksum of an earlier event
+  "0008_checksum_seq": Effect.flatMap(dialect, ({ define }) =>
+    define([
+      `ALTER TABLE history_position ADD COLUMN checksum_seq BIGINT`,
+      `UPDATE history_position SET checksum_seq = seq`
+    ])
   )
 })
