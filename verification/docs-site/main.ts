@@ -46,7 +46,7 @@ try {
       if (message.type() === "error") faults.push(`${page.url()}: ${message.text()}`)
     })
     for (const path of visited) {
-      await page.goto(`${exchange.url}/docs/${path}`)
+      await page.goto(`${exchange.url}/docs/${path}`, { waitUntil: "networkidle" })
       const heading = await page.locator("h1").innerText()
       const found = await violations(page)
       console.log(
@@ -59,8 +59,11 @@ try {
     await page.close()
   }
   const page = await browser.newPage()
-  await page.goto(`${exchange.url}/docs/`)
+  // the search answers to its key once the scripts of the page run
+  await page.goto(`${exchange.url}/docs/`, { waitUntil: "networkidle" })
   for (const [question, answer] of Object.entries(questions)) {
+    // the box opens with the last question and its results
+    await page.evaluate("sessionStorage.clear()")
     await page.keyboard.press("Control+k")
     await page.locator(".VPLocalSearchBox input").fill(question)
     const first = page.locator(".VPLocalSearchBox .result").first()
@@ -70,6 +73,7 @@ try {
     console.log(`${isFound ? "found" : "not first"}: ${question} → ${href}`)
     if (!isFound) faults.push(`search "${question}": ${href}, not ${answer}`)
     await page.keyboard.press("Escape")
+    await page.locator(".VPLocalSearchBox").waitFor({ state: "detached" })
   }
 } finally {
   await browser.close()

@@ -24,8 +24,14 @@ export const sidebar = () => [
     text: "Reference",
     items: [...pages("reference", "rest", "websocket", "rpc", "errors", "limits"), page("cli.md")]
   },
-  { text: "Contract", collapsed: true, items: pages("contract", "README") },
+  // a group that folds has a page of its own: its heading is a link, beside the button that folds it
+  { text: "Contract", link: "/contract/", collapsed: true, items: pages("contract", "README").slice(1) },
   { text: "Operations", items: [page("operations.md"), page("scale.md"), page("benchmarks.md")] },
-  { text: "Runbooks", collapsed: true, items: pages("runbooks", "index") },
-  { text: "Development", collapsed: true, items: [page("architecture.md"), page("testing.md"), ...pages("decisions", "README")] }
+  { text: "Runbooks", link: "/runbooks/", collapsed: true, items: pages("runbooks", "index").slice(1) },
+  {
+    text: "Development",
+    link: "/architecture",
+    collapsed: true,
+    items: [page("architecture.md"), page("testing.md"), ...pages("decisions", "README")]
+  }
 ]

@@ -15,6 +15,7 @@ const { repository, version } = JSON.parse(
 ) as { readonly version: string; readonly repository: { readonly url: string } }
 const code = repository.url.replace(/^git\+|\.git$/gu, "")
 const base = process.env["DOCS_BASE"] ?? "/docs/"
+const icon = readFileSync(fileURLToPath(new URL("../../../page/icon.svg", import.meta.url)), "utf8")
 
 // a copy, because the pages import Vue from the folder above them
 const docs = fileURLToPath(new URL("../..", import.meta.url))
@@ -33,7 +34,9 @@ export default defineConfig({
   outDir: "dist",
   cacheDir: "node_modules/.cache",
   rewrites: { "contract/README.md": "contract/index.md", "decisions/README.md": "decisions/index.md" },
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   markdown: {
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     // the pages have no HTML; text such as <hint> is text
     html: false,
     anchor: { slugify: slugOf },
@@ -57,7 +60,19 @@ export default defineConfig({
       }
     ],
     sidebar: sidebar(),
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        // no name beside the visible text of the button
+        translations: { button: { buttonAriaLabel: "" } },
+        miniSearch: {
+          searchOptions: {
+            // the steps of a task come before its rules
+            boostDocument: (id: string) => (/\/(?:recipes|guides)\//u.test(id) ? 2 : 1)
+          }
+        }
+      }
+    },
     outline: [2, 3]
   },
   buildEnd: ({ outDir }) => finish(outDir, base)
