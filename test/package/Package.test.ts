@@ -189,7 +189,8 @@ describe("the package", { timeout: 120_000 }, () => {
     const wallet = await taken('import { Wallet } from "trading-gateway/client"; console.log(Wallet.generate())')
     assert.include(wallet, "client/Wallet.js")
     assert.deepStrictEqual(
-      wallet.filter((path) => !/^(?:client\/(?:Wallet|Signed)|domain\/\w+)\.js$/u.test(path)),
+      // the index itself is a list of names: esbuild keeps it beside the import that loads the endpoints
+      wallet.filter((path) => !/^(?:client\/(?:Wallet|Signed|index)|domain\/\w+)\.js$/u.test(path)),
       []
     )
     const client = await taken('import { Client } from "trading-gateway"; console.log(Client.Client.make)')
