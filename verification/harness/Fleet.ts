@@ -33,6 +33,12 @@ export interface FleetOptions {
   readonly balanced?: boolean
   /** A {@link FaultProxy} is on each link of the gateways. */
   readonly proxied?: boolean
+  /** The folder of the sources of each gateway, at each of its starts; default: this project. */
+  readonly homeOf?: (name: string) => string
+  /** The folder of the sources of the backend; default: this project. */
+  readonly backendHome?: string
+  /** Longest start of a gateway or the backend, in ms. */
+  readonly ready_ms?: number
   /** Receives each log line of a gateway. */
   readonly say?: (line: string) => void
 }
@@ -108,7 +114,12 @@ export class Fleet {
         kept(startRedis(), (server) => server.remove()),
         kept(PostgresServer.start(), (server) => server.remove()),
         options.nats === true ? kept(NatsServer.start(), (server) => server.kill()) : undefined,
-        startBackend({ dataDir: backendDir, env: backendEnv })
+        startBackend({
+          dataDir: backendDir,
+          env: backendEnv,
+          ...(options.backendHome === undefined ? {} : { home: options.backendHome }),
+          ...(options.ready_ms === undefined ? {} : { ready_ms: options.ready_ms })
+        })
       ])
       const proxies: Partial<Record<Link, FaultProxy>> = {}
       const portOf = async (link: Link, port: number): Promise<number> => {
@@ -148,7 +159,7 @@ export class Fleet {
   private async startGateways(
     folder: string,
     env: Readonly<Record<string, string>>,
-    { balanced, gateways, say }: FleetOptions
+    { balanced, gateways, homeOf, ready_ms, say }: FleetOptions
   ): Promise<void> {
     const running = new Map<string, GatewayProcess>()
     this.closing.push(() => Promise.all([...running.values()].map(({ kill }) => kill())))
@@ -164,7 +175,16 @@ export class Fleet {
     this.members = places.map(({ host, name, port }) => {
       const onLine = (line: string) => (line.startsWith("{") ? say?.(`${name}: ${line}`) : undefined)
       const start = async () => {
-        running.set(name, await startGateway({ dataDir: join(folder, name), host, port, env, onLine }))
+        const started = await startGateway({
+          dataDir: join(folder, name),
+          host,
+          port,
+          env,
+          onLine,
+          ...(homeOf === undefined ? {} : { home: homeOf(name) }),
+          ...(ready_ms === undefined ? {} : { ready_ms })
+        })
+        running.set(name, started)
         await isUp(name)
       }
       return new Member(name, `http://${host}:${port}`, start, () => running.get(name))
