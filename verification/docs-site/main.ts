@@ -10,6 +10,7 @@ import type axe from "axe-core"
 import type { Page } from "playwright-core"
 import { launch } from "../harness/Chromium.ts"
 import { startExchange } from "../harness/Exchange.ts"
+import { until } from "../harness/Wait.ts"
 
 /** Questions of readers, and the page that answers each. */
 const questions: Readonly<Record<string, string>> = {
@@ -59,8 +60,9 @@ try {
     await page.close()
   }
   const page = await browser.newPage()
-  // the search answers to its key once the scripts of the page run
-  await page.goto(`${exchange.url}/docs/`, { waitUntil: "networkidle" })
+  await page.goto(`${exchange.url}/docs/`)
+  // the search answers to its key once Vue has mounted the page
+  await until("a mounted page", () => page.evaluate<boolean>("document.querySelector('#app').__vue_app__ !== undefined"))
   for (const [question, answer] of Object.entries(questions)) {
     // the box opens with the last question and its results
     await page.evaluate("sessionStorage.clear()")
