@@ -37,7 +37,8 @@ const steps: Case = {
   name: "whole-steps",
   level: "core",
   clause: "Event.step, StreamEventsResponse",
-  claim: "a step of up to 256 KiB is in one frame, steps and times never fall, and an event of a command has its command_id",
+  claim:
+    "a step of up to 256 KiB is in one frame, steps and times never fall, and an event of a command has its command_id",
   run: Effect.gen(function* () {
     const { record } = yield* World
     let [step, time] = [0, 0]

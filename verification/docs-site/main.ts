@@ -62,7 +62,9 @@ try {
   const page = await browser.newPage()
   await page.goto(`${exchange.url}/docs/`)
   // the search answers to its key once Vue has mounted the page
-  await until("a mounted page", () => page.evaluate<boolean>("document.querySelector('#app').__vue_app__ !== undefined"))
+  await until("a mounted page", () =>
+    page.evaluate<boolean>("document.querySelector('#app').__vue_app__ !== undefined")
+  )
   for (const [question, answer] of Object.entries(questions)) {
     // the box opens with the last question and its results
     await page.evaluate("sessionStorage.clear()")

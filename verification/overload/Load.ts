@@ -49,7 +49,11 @@ class Follower {
     this.ws.on("close", () => (this.isClosed = true))
     this.ws.on("message", (data: Buffer) => {
       if (!this.isFollowing) {
-        const frame = JSON.parse(data.toString("latin1")) as { readonly op: string; readonly success?: boolean; readonly args?: unknown }
+        const frame = JSON.parse(data.toString("latin1")) as {
+          readonly op: string
+          readonly success?: boolean
+          readonly args?: unknown
+        }
         if (frame.op === "auth") this.ws.send(JSON.stringify({ op: "subscribe", args: TOPICS }))
         if (frame.op === "subscribed")
           this.isFollowing = Array.isArray(frame.args) && frame.args.length === TOPICS.length
