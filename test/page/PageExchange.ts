@@ -59,7 +59,8 @@ export class PageExchange {
       dataDir: this.dataDir,
       port: this.port,
       ready_ms: READY_MS,
-      env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50", ...administrator }
+      // all pages load from one address; limits of sessions stay
+      env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50", RATE_PUBLIC: "100000", ...administrator }
     })
   }
   async kill(): Promise<void> {

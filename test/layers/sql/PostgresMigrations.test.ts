@@ -68,12 +68,17 @@ const slow = (during: Effect.Effect<void>) => {
 
 describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => {
   it.live("let gateways start at once on an empty database", () =>
-    Effect.scoped(Effect.all([gateway("together"), gateway("together")], { concurrency: "unbounded" }))
+    Effect.gen(function* () {
+      // two sessions cannot make a schema at once
+      yield* SqlClient.SqlClient
+      yield* Effect.all([gateway("together"), gateway("together")], { concurrency: "unbounded" })
+    }).pipe(Effect.scoped, Effect.provide(server.client("together")))
   )
 
   it.live("let a gateway wait while another one migrates for longer than a statement may take", () => {
     const log = lines(WAITING)
     return Effect.gen(function* () {
+      yield* SqlClient.SqlClient
       const release = yield* Deferred.make<void>()
       const { migrate, runs } = slow(Deferred.await(release))
       const [first, second] = [server.client("slow"), server.client("slow")].map((client) =>
@@ -92,7 +97,7 @@ describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => 
         log.all.filter((line) => line.includes(WAITING)),
         1
       )
-    }).pipe(Effect.scoped, Effect.provide(log.layer))
+    }).pipe(Effect.scoped, Effect.provide([server.client("slow"), log.layer]))
   })
 
   it.live("let a gateway wait until a transaction releases the tables that a migration changes", () => {
