@@ -289,15 +289,24 @@ describe("the portfolio", () => {
   const vault = (id: string, balance: number, asset_addr: string) => ({ id, balance, asset_addr })
 
   it("contains every sub-account, with exact figures", async () => {
-    const response = await fetch(`${exchange.url}/api/v1/user/portfolio`, {
-      headers: { authorization: `Bearer ${user.token}` }
-    })
-    const text = await response.text()
-    assert.strictEqual(response.headers.get("content-type"), "application/json")
+    // some changes of a position follow the last command by up to a second: both reads are of one moment
+    const read = async () => {
+      const response = await fetch(`${exchange.url}/api/v1/user/portfolio`, {
+        headers: { authorization: `Bearer ${user.token}` }
+      })
+      assert.strictEqual(response.headers.get("content-type"), "application/json")
+      return { text: await response.text(), listed: await positionsOf([user.vault, second]) }
+    }
+    const seqs = (list: ReadonlyArray<{ readonly seq: number }>) => list.map(({ seq }) => seq).toSorted((a, b) => a - b)
+    const { listed, text } = await eventually(
+      "the portfolio at the seqs of the list",
+      read,
+      ({ listed, text }) => seqs(JSON.parse(text).positions).join() === seqs(listed).join()
+    )
     assert.include(text, `"balance":19983.499999999999999999,"id":"${user.vault}"`)
     assert.include(text, `"balance":0.000000000000000001,"id":"${third}"`)
     const { positions, summary, user_addr, vault_balances } = JSON.parse(text)
-    assert.sameDeepMembers(positions, await positionsOf([user.vault, second]))
+    assert.sameDeepMembers(positions, listed)
     assert.deepStrictEqual(summary, {
       collateral_notional: 28776.9,
       // 303 + 59.8 + 60.6
