@@ -65,8 +65,11 @@ export default defineConfig({
       options: {
         // no name beside the visible text of the button
         translations: { button: { buttonAriaLabel: "" } },
+        // a list of pages answers no question
+        _render: (source, env, markdown) =>
+          /(?:^|\/)(?:index|README)\.md$/u.test(env.relativePath) ? "" : markdown.render(source, env),
         // plain values: a function would need eval, which the policy of the pages refuses
-        miniSearch: { searchOptions: { boost: { title: 8, titles: 2, text: 1 } } }
+        miniSearch: { searchOptions: { boost: { title: 4, titles: 1, text: 4.5 } } }
       }
     },
     outline: [2, 3]
