@@ -17,7 +17,7 @@ export interface ServerState {
   /** Whether commits wait for a standby. */
   readonly isSynchronous: boolean
   /** The newest timeline with a row, if there is one, and whether its commits waited for a standby. */
-  readonly known: { readonly timeline: string; readonly isSynchronous: boolean } | undefined
+  readonly known: { readonly timeline: string; readonly isSynchronous: boolean; readonly seen_ms: number } | undefined
   /** Unix ms; 0: everything is trusted. */
   readonly untrusted_until_ms: number
 }
@@ -38,11 +38,17 @@ export const make = (sql: SqlClient.SqlClient) => {
         yield* sql`UPDATE server_timelines SET is_synchronous = ${isSynchronous} WHERE timeline = ${timeline}`
       return untrusted_until_ms
     }
+    // a dump that was restored has the timelines of another server, perhaps this one among them
+    const seen_ms = known?.seen_ms ?? 0
     const isLossless = before === undefined || before.isSynchronous
     const until_ms = isLossless ? 0 : now_ms + SEEN_WITHIN_MS
     yield* sql`
       INSERT INTO server_timelines (timeline, seen_ms, is_synchronous, untrusted_until_ms)
-      VALUES (${timeline}, ${now_ms}, ${isSynchronous}, ${until_ms}) ON CONFLICT (timeline) DO NOTHING`
+      VALUES (${timeline}, ${Math.max(now_ms, seen_ms + 1)}, ${isSynchronous}, ${until_ms})
+      ON CONFLICT (timeline) DO UPDATE SET
+        seen_ms = excluded.seen_ms,
+        is_synchronous = excluded.is_synchronous,
+        untrusted_until_ms = GREATEST(server_timelines.untrusted_until_ms, excluded.untrusted_until_ms)`
     if (before !== undefined)
       yield* isLossless
         ? Effect.logInfo("a synchronous standby of PostgreSQL was promoted: nothing confirmed is lost").pipe(

@@ -37,7 +37,11 @@ const serverOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): Promotions.Server
   return {
     timeline: server?.kind === "server" ? server.api_key_id : null,
     isSynchronous: server?.kind === "server" && Boolean(server.revoked),
-    known: newest && { timeline: newest.api_key_id!, isSynchronous: Boolean(newest.revoked) },
+    known: newest && {
+      timeline: newest.api_key_id!,
+      isSynchronous: Boolean(newest.revoked),
+      seen_ms: newest.changed_time
+    },
     untrusted_until_ms: Math.max(0, ...timelines.map(({ expires_time }) => expires_time))
   }
 }

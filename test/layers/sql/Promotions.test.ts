@@ -71,6 +71,21 @@ describe.skipIf(!isPostgresInstalled)("a promoted standby of PostgreSQL", { time
     assert.strictEqual(await withStore(way, untrusted), floor)
   })
 
+  it("counts once where a restored dump names later timelines of another server", async () => {
+    const { servers, way } = await cluster()
+    await withStore(way, async (store) => {
+      assert.strictEqual(await untrusted(store), 0)
+      const later = Date.now() + 60_000
+      for (const timeline of ["0000000E", "0000000F"])
+        await servers.primary.query(`INSERT INTO server_timelines VALUES ('${timeline}', ${later}, false, 0)`)
+    })
+    const floor = await withStore(way, untrusted)
+    assert.isAbove(floor, Date.now() - 60_000)
+    await withStore(way, async (store) => {
+      for (let i = 0; i < 3; i++) assert.strictEqual(await untrusted(store), floor)
+    })
+  })
+
   it("is trusted if commits waited for it", async () => {
     const { promote, way } = await cluster()
     await withStore(way, async (store) => {
