@@ -1,4 +1,4 @@
-/** A caller without a pause: one keep-alive connection, one request in flight, the next one as soon as the answer arrives. */
+/** A caller: one keep-alive connection, one request in flight, the next one as soon as the answer arrives. */
 import { connect, type Socket } from "node:net"
 
 /** The answer to one request. */
@@ -17,15 +17,19 @@ const LENGTH = /\r\ncontent-length: (\d+)/iu
 
 export class Caller {
   private readonly port: number
-  private readonly next: () => Buffer
+  private readonly next: () => Buffer | undefined
   private readonly take: (answered: Answered | undefined) => void
   private socket: Socket | undefined
   private text = ""
   private sent_ms: number | undefined
   private isOver = false
+  private isIdle = false
 
-  /** `next` creates a request; `take` receives its answer, or `undefined` if the connection broke or the wait was too long. */
-  constructor(port: number, next: () => Buffer, take: (answered: Answered | undefined) => void) {
+  /**
+   * `next` creates a request, or `undefined`: then the caller is free until {@link wake}. `take` receives the answer, or `undefined`
+   * if the connection broke or the wait was too long.
+   */
+  constructor(port: number, next: () => Buffer | undefined, take: (answered: Answered | undefined) => void) {
     this.port = port
     this.next = next
     this.take = take
@@ -46,6 +50,7 @@ export class Caller {
     socket.on("error", () => {})
     socket.on("close", () => {
       if (this.socket !== socket) return
+      this.isIdle = false
       this.answer(undefined)
       if (!this.isOver) setTimeout(() => this.isOver || this.begin(), RECONNECT_MS)
     })
@@ -63,10 +68,18 @@ export class Caller {
     if (this.sent_ms !== undefined && now - this.sent_ms > LOST_MS) this.socket?.destroy()
   }
 
+  /** Lets a free caller ask for its next request. */
+  wake(): void {
+    if (this.isIdle) this.send()
+  }
+
   private send(): void {
     if (this.isOver) return
+    const request = this.next()
+    this.isIdle = request === undefined
+    if (request === undefined) return
     this.sent_ms = performance.now()
-    this.socket!.write(this.next())
+    this.socket!.write(request)
   }
   private read(chunk: string): void {
     const text = this.text === "" ? chunk : this.text + chunk

@@ -35,4 +35,21 @@ export interface Report {
   readonly closed: number
 }
 
-export type Calls = { readonly run: (plan: Plan) => Promise<Report> }
+export interface SustainedPlan extends Plan {
+  /** Requests a second. */
+  readonly rate: number
+}
+export interface SustainedReport extends Omit<Report, "recovery"> {
+  /** Due requests for which no caller was free in time. */
+  readonly unsent: number
+  /** Acknowledged orders, and those that no private socket has shown. */
+  readonly acknowledged: number
+  readonly unseen: number
+  /** Breaks in the numbering of private streams. */
+  readonly holes: number
+}
+
+export type Calls = {
+  readonly run: (plan: Plan) => Promise<Report>
+  readonly sustain: (plan: SustainedPlan) => Promise<SustainedReport>
+}
