@@ -9,8 +9,8 @@ import * as Wallet from "../../src/client/Wallet.ts"
 import { programOf } from "../../verification/harness/NodeProcess.ts"
 import { temporaryFolder } from "../../verification/harness/Programs.ts"
 import { eventually } from "../../verification/harness/Wait.ts"
-import { assertAccessible } from "./Accessibility.ts"
-import { best, count, fund, type PageExchange, setMargin, shows, SLOW, snap } from "./PageExchange.ts"
+import { best, count, fund, type PageExchange, setMargin, shows, SLOW } from "./PageExchange.ts"
+import { checkState } from "./PageState.ts"
 
 /** Presses of Tab to reach any control of the page. */
 const TABS_MAX = 120
@@ -65,8 +65,7 @@ export const journeys = (exchange: () => PageExchange): void => {
       "#close .hint",
       /^A market order sells at most 4\.\d{3} now: the book has no more bids within the price band\. The rest stays open\.$/u
     )
-    await assertAccessible(page, "closing in a thin book")
-    await snap(page, "thin-book-before")
+    await checkState(page, "thin-book-before")
     const notice = shows(
       page,
       "#toasts .toast.warn",
@@ -74,7 +73,7 @@ export const journeys = (exchange: () => PageExchange): void => {
     )
     await page.locator("#close .primary").click(SLOW)
     await notice
-    await snap(page, "thin-book-after")
+    await checkState(page, "thin-book-after")
     await shows(page, "#panel-Positions tbody tr", /Long 1\.\d{3}/u)
     await page.locator("#close").waitFor({ ...SLOW, state: "hidden" })
     // the maker quotes again
@@ -113,8 +112,7 @@ export const journeys = (exchange: () => PageExchange): void => {
     const accepted = page
       .locator("#toasts .toast.good", { hasText: "Requests are accepted again." })
       .waitFor({ timeout: 120_000 })
-    await assertAccessible(page, "throttled")
-    await snap(page, "throttled")
+    await checkState(page, "throttled")
     await page.locator("#tab-Orders").click(SLOW)
     await page.getByRole("button", { name: "Cancel the order of" }).click(SLOW)
     await shows(page, "#panel-Orders .empty", /No open orders/u)
@@ -153,8 +151,7 @@ export const journeys = (exchange: () => PageExchange): void => {
       assert.isFalse(await page.locator(`#${name}`).isChecked(), `${name} are off at first`)
       await page.locator(`#${name}`).check(SLOW)
     }
-    await assertAccessible(page, "the menu of the wallet")
-    await snap(page, "alerts")
+    await checkState(page, "alerts")
     await page.keyboard.press("Escape")
     const second = await exchange().openIn(context)
     const other = second.page
@@ -181,7 +178,7 @@ export const journeys = (exchange: () => PageExchange): void => {
     const texts = await played(other, 0)
     assert.strictEqual(texts.length, 1)
     assert.match(texts[0]!, /^Bought 0\.100 BTC-USDC/u)
-    await snap(other, "two-tabs")
+    await checkState(other, "two-tabs")
 
     // an order of one tab is canceled in the other
     await page.locator("#kind-Limit").check(SLOW)
@@ -224,7 +221,7 @@ export const journeys = (exchange: () => PageExchange): void => {
       assert.match(said, /Bought 0\.01/u)
       await shows(page, "#panel-Positions tbody tr", /Long 0\.010/u)
       await shows(page, "#toasts", /Bought 0\.010 BTC-USDC/u)
-      await snap(page, "key-in-the-command-line")
+      await checkState(page, "key-in-the-command-line")
 
       // command line → page: the account of a bot
       await gateway("keys", "new", "--key", "bot")
@@ -239,10 +236,10 @@ export const journeys = (exchange: () => PageExchange): void => {
       assert.strictEqual(await page.locator("#wallet code").innerText(), Wallet.fromSeed(seed).public_key)
       // … and back: the saved file is the one of the command line
       assert.deepStrictEqual(JSON.parse(readFileSync(await exported("back.json"), "utf8")), { seed })
-      await assertAccessible(page, "a key of the command line")
+      await checkState(page, "wallet-of-the-command-line")
       await page.keyboard.press("Escape")
       await shows(page, "#panel-Positions tbody tr", /Short 0\.020/u)
-      await snap(page, "key-of-the-command-line")
+      await checkState(page, "key-of-the-command-line")
       assert.deepStrictEqual(faults, [])
     } finally {
       home.remove()
@@ -264,7 +261,7 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.keyboard.press("b")
     await page.keyboard.type("0.1")
     await shows(page, ".preview", /Fills at\s*60,0\d\d\.\d, slippage/u)
-    await snap(page, "keyboard-order")
+    await checkState(page, "keyboard-order")
     const bought = shows(page, "#toasts", /Bought 0\.100 BTC-USDC/u)
     await page.keyboard.press("Enter")
     await bought
@@ -275,7 +272,7 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.locator("#close").waitFor(SLOW)
     await page.keyboard.press("Enter")
     await shows(page, "#panel-Positions .empty", /No open positions/u)
-    await snap(page, "keyboard-closed")
+    await checkState(page, "keyboard-closed")
     assert.deepStrictEqual(faults, [])
     await page.close()
   })
@@ -293,7 +290,7 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.locator('label[data-value="Market"]').first().tap(SLOW)
     await page.locator("#qty").fill("0.1", SLOW)
     await shows(page, ".preview", /Fills at\s*60,0\d\d\.\d, slippage/u)
-    await snap(page, "phone-order")
+    await checkState(page, "phone-order")
     /** Waits until a notice with the text is in sight: above the sheet, or above the buttons at the bottom. */
     const isAbove = (text: string, selector: string) =>
       page.waitForFunction(
@@ -310,12 +307,11 @@ export const journeys = (exchange: () => PageExchange): void => {
     const bought = isAbove("Bought 0.100 BTC-USDC", "#order.open")
     await page.locator(".submit").tap(SLOW)
     await bought
-    await snap(page, "phone-notice")
+    await checkState(page, "phone-notice")
     await page.locator(".close-order").tap(SLOW)
     const position = page.locator("#panel-Positions tbody tr", { hasText: "Long 0.100" })
     await position.scrollIntoViewIfNeeded(SLOW)
-    await assertAccessible(page, "a position on a phone")
-    await snap(page, "phone-position")
+    await checkState(page, "phone-position")
     await page.getByRole("button", { name: "Close the position in BTC-USDC" }).tap(SLOW)
     const closed = isAbove("Closed 0.100 BTC-USDC", ".thumb")
     await page.locator("#close .primary").tap(SLOW)

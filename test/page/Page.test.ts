@@ -7,9 +7,9 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Wallet from "../../src/client/Wallet.ts"
 import { build, type Built } from "../../page/build.ts"
 import { hasChromium } from "../../verification/harness/Chromium.ts"
-import { assertAccessible } from "./Accessibility.ts"
 import { journeys } from "./Journeys.ts"
-import { best, count, fund, PageExchange, READY_MS, setMargin, shows, SLOW, snap } from "./PageExchange.ts"
+import { best, count, fund, PageExchange, READY_MS, setMargin, shows, SLOW } from "./PageExchange.ts"
+import { checkState } from "./PageState.ts"
 import { takePictures } from "./Pictures.ts"
 import { eventually } from "../../verification/harness/Wait.ts"
 
@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     )
     assert.isAtMost(requests.length, OPENING_REQUESTS_MAX)
 
-    await assertAccessible(page, "before sign-in")
+    await checkState(page, "before-sign-in")
 
     // create a wallet and use the faucet
     await fund(page)
@@ -99,21 +99,20 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, "#panel-Orders tbody tr", /Buy\s*Limit\s*59,000\.0\s*0\.020/u)
     await shows(page, "#status-text", /^Live/u)
 
-    await assertAccessible(page, "a position and an open order")
+    await checkState(page, "a-position-and-an-open-order")
 
     // the gateway is killed: the banner shows it; after the restart no event is missed
     watching.outage = true
     await exchange.kill()
     await page.locator("#status.bad").waitFor(SLOW)
     await shows(page, "#status-text", /Connection lost .*Prices are .* old/u)
-    await assertAccessible(page, "the gateway is away")
-    await snap(page, "gateway-killed")
+    await checkState(page, "gateway-killed")
     await exchange.serve()
     await shows(page, "#status-text", /no account event was missed/u)
     await page.locator("body:not([data-stale])").waitFor(SLOW)
     watching.outage = false
     await shows(page, best("ask"), /60,012\.0/u)
-    await snap(page, "gateway-back")
+    await checkState(page, "gateway-back")
 
     // trading continues
     await page.getByRole("button", { name: "Cancel the order of" }).click(SLOW)
@@ -159,7 +158,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     }
     await openWallet()
     await shows(page, "#wallet tbody tr", /market page \(this one\).*read, trade, account, transfer/u)
-    await assertAccessible(page, "wallet and keys")
+    await checkState(page, "wallet-and-keys")
     const key = await page.locator("#wallet code").innerText()
     const seed = (JSON.parse(readFileSync(await saved("Save for the command line"), "utf8")) as { seed: string }).seed
     assert.strictEqual(Wallet.fromSeed(seed).public_key, key)
@@ -203,7 +202,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#price").fill("60000.05", SLOW)
     await page.locator("#qty").fill("0.01", SLOW)
     await shows(page, "#verdict", /price is not a multiple of the tick 0\.1/u)
-    await assertAccessible(page, "an invalid order")
+    await checkState(page, "an-invalid-order")
     // without funds the exchange rejects the order
     await page.locator("#price").fill("59000", SLOW)
     await shows(page, "#verdict", /not enough available margin/u)
@@ -230,7 +229,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     assert.isTrue(await page.locator("#margin .primary").isDisabled())
     await page.locator("#leverage").fill("20")
     await shows(page, "#margin .preview", /at most\s*10,000,000\.00/u)
-    await assertAccessible(page, "leverage")
+    await checkState(page, "leverage")
     await page.locator("#margin .primary").click(SLOW)
     await shows(page, "#margin-settings", /Cross · 20×/u)
 
@@ -243,10 +242,10 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, ".exits", /62,000\.0: \+39\d\.\d\d USDC/u)
     await page.locator("#stop-loss-unit").selectOption("ROE %")
     await page.locator("#stop-loss").fill("20")
-    await assertAccessible(page, "order with exits")
+    await checkState(page, "order-with-exits")
     await page.locator(".submit").click()
     await row(/Long 0\.200.*62,000\.0 \/ 59,4\d\d\.\d/u)
-    await snap(page, "market-order-with-exits")
+    await checkState(page, "market-order-with-exits")
 
     // with a position the margin mode cannot change, and the dialog returns to what is set
     await page.locator("#margin-settings").click()
@@ -270,8 +269,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await order(/Conditional Market.*mark ≥ 61,000\.0/u)
     await order(/Take profit.*mark ≥ 62,000\.0/u)
     await order(/Stop loss.*mark ≤ 59,4\d\d\.\d/u)
-    await assertAccessible(page, "open orders")
-    await snap(page, "conditional-order")
+    await checkState(page, "conditional-order")
     await page.getByRole("button", { name: "Price: 59,000.0. Change" }).click()
     await page.keyboard.type("59970.5")
     await page.keyboard.press("Enter")
@@ -302,7 +300,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.mouse.up()
     await page.locator('.order-labels .draggable:not([data-price="59970.5"])', { hasText: /^Buy 0\.2$/u }).waitFor(SLOW)
     await order(/Limit\s*59,9[0-6]\d\.\d/u)
-    await snap(page, "amended-by-drag")
+    await checkState(page, "amended-by-drag")
     // a refused amend leaves the order as it is; its request fails in the console
     watching.outage = true
     await page.getByRole("button", { name: "Size: 0.200. Change" }).first().click()
@@ -316,32 +314,32 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#tab-Positions").click()
     await page.getByRole("button", { name: /^Take profit and stop loss/u }).click()
     await page.locator("#position-stop-loss").fill("")
-    await assertAccessible(page, "exits of a position")
+    await checkState(page, "exits-of-a-position")
     await page.locator("#exits-dialog .primary").click()
     await row(/62,000\.0 \/ –/u)
     await page.getByRole("button", { name: "Close the position in BTC-USDC" }).click()
     await page.getByRole("button", { name: "50 %" }).click()
     await shows(page, "#close .preview", /Closes\s*0\.100/u)
-    await assertAccessible(page, "closing a part")
+    await checkState(page, "closing-a-part")
     await page.locator("#close .primary").click()
     await row(/Long 0\.100/u)
     await page.getByRole("button", { name: "Reverse the position in BTC-USDC" }).click()
     await shows(page, "#reverse", /sells 0\.200: it closes the long of 0\.100/u)
-    await assertAccessible(page, "reversing")
+    await checkState(page, "reversing")
     await page.locator("#reverse .primary").click()
     await row(/Short 0\.100/u)
 
     // the histories: an order per row, closed PnL, one deposit
     await page.locator("#tab-History").click()
     await shows(page, "#panel-History tbody tr", /Stop loss.*Canceled/u)
-    await assertAccessible(page, "order history")
+    await checkState(page, "order-history")
     await page.locator("#tab-Closed").click()
     await shows(page, "#panel-Closed tbody tr", /Long 0\.100/u)
     await page.locator("#tab-Money").click()
     await page.locator("#money-type").selectOption("deposit")
     await shows(page, "#panel-Money tbody tr:only-child", /Deposit.*\+10,000\.00/u)
 
-    await assertAccessible(page, "transactions")
+    await checkState(page, "transactions")
 
     // a size of one market means nothing in another
     await page.getByRole("button", { name: /^ETH-USDC/u }).click()
@@ -412,8 +410,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
         .map((each) => each.outerHTML.slice(0, 80))
     })
     assert.deepStrictEqual(covered, [])
-    await assertAccessible(page, "after a liquidation")
-    await snap(page, "liquidation")
+    await checkState(page, "liquidation")
     await page.locator(".toast.bad", { hasText: "Liquidated" }).getByRole("button", { name: "Dismiss" }).click()
     await page.locator("#toasts .toast", { hasText: "Liquidated" }).waitFor({ ...SLOW, state: "detached" })
     await page.locator("#tab-History").click()
@@ -446,7 +443,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#qty").blur()
     await page.keyboard.press("?")
     await shows(page, "#shortcuts", /Previous, next market\s*<>/u)
-    await assertAccessible(page, "shortcuts")
+    await checkState(page, "shortcuts")
     await page.locator("#shortcuts-on").uncheck()
     await page.keyboard.press("Escape")
     await page.keyboard.press("b")
@@ -473,7 +470,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       await page.goto(exchange.url, SLOW)
       await shows(page, best("bid"), /\d/u)
       assert.strictEqual(await page.locator("html").getAttribute("data-theme"), colorScheme)
-      await assertAccessible(page, `a phone, ${colorScheme}`)
+      await checkState(page, `a-phone-${colorScheme}`)
       const [wide, shift] = await page.evaluate(async () => {
         const entries = await new Promise<ReadonlyArray<PerformanceEntry>>((resolve) => {
           new PerformanceObserver((list) => resolve(list.getEntries())).observe({
@@ -493,7 +490,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       const submit = (await page.locator(".submit").boundingBox())!
       assert.isAtLeast(submit.y, 422, "in the upper half")
       assert.isAtMost(submit.y + submit.height, 844, "below the screen")
-      await assertAccessible(page, `order entry on a phone, ${colorScheme}`)
+      await checkState(page, `order-entry-on-a-phone-${colorScheme}`)
       await page.locator(".close-order").click(SLOW)
       await page.locator("#order").waitFor({ ...SLOW, state: "hidden" })
       // a tap on a level opens it with its price

@@ -1,5 +1,5 @@
 /** One gateway and one Chromium, shared by the tests of the market page, and what every test does on a page. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
@@ -132,12 +132,4 @@ export const setMargin = async (page: Page, mode: "Cross" | "Isolated", leverage
   await page.locator("#leverage").fill(leverage)
   await page.locator("#margin .primary").click(SLOW)
   await shows(page, "#margin-settings", new RegExp(`${mode} · ${leverage}×`, "u"))
-}
-
-/** Takes a screenshot of a state; SCREENSHOTS names the folder, without it there is none. */
-export const snap = async (page: Page, name: string): Promise<void> => {
-  const { SCREENSHOTS: folder } = process.env
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  await page.screenshot({ path: join(folder, `${name}.png`) })
 }
