@@ -4,7 +4,7 @@ import { balances, faucet, positions, subAccounts, transactions, transfer } from
 import { admin } from "./commands/AdminCommands.ts"
 import { config } from "./commands/ConfigCommands.ts"
 import { apiKeys, keys, login } from "./commands/KeyCommands.ts"
-import { funding, markets } from "./commands/MarketCommands.ts"
+import { funding, markets, ticker } from "./commands/MarketCommands.ts"
 import { mcp } from "./commands/McpCommand.ts"
 import { fills, orders } from "./commands/OrderCommands.ts"
 import { position } from "./commands/PositionCommands.ts"
@@ -36,7 +36,7 @@ export const root = Command.make("gateway", {}, () =>
         withdrawalAddresses
       ]
     },
-    { group: "Trading", commands: [orders, fills, position, markets, funding, book, trades, mcp] },
+    { group: "Trading", commands: [orders, fills, position, markets, ticker, funding, book, trades, mcp] },
     { group: "Signatures", commands: [sign, verify] },
     { group: "Administration", commands: [admin] }
   ]),

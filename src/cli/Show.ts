@@ -1,6 +1,7 @@
 /** Output of commands: text and tables for people, or one line of JSON with --json. */
 import { Console, Effect } from "effect"
 import { TerminalCapabilities } from "effect/cli"
+import * as Decimal from "../domain/Decimal.ts"
 import { Json } from "./Flags.ts"
 
 export interface Paint {
@@ -72,6 +73,12 @@ export const facts = (
 
 /** A timestamp as UTC text, to the second. */
 export const time = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ")
+
+/** A ratio as a percentage, cut to `places`: 0.0123 is 1.23 %. */
+export const percent = (ratio: string, places: number): string => {
+  const [whole, fraction = ""] = Decimal.format(Decimal.parse(ratio) * 100n).split(".")
+  return `${whole}.${fraction.slice(0, places).padEnd(places, "0")} %`
+}
 
 /** Green for buys, red for sells. */
 export const ofSide = ({ side }: { readonly side: string }, paint: Paint) => (side === "Buy" ? paint.green : paint.red)

@@ -99,6 +99,7 @@ A command that the gateway accepts prints what became of its order. \`--json\` p
   { type: "gateway fills" },
   { type: "gateway order list --history", until: /PartiallyFilled/u },
   { type: "gateway markets" },
+  { type: "gateway ticker BTC-USDC" },
   { type: "gateway funding BTC-USDC" },
   "A conditional order waits for its trigger; exits close the position that the order opens:",
   {
