@@ -1,10 +1,22 @@
 /** The files in deploy/ refer to existing settings, values, ports, paths, services, volumes and secrets. */
-import { ConfigProvider, Effect } from "effect"
+import { ConfigProvider, Effect, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "vitest"
 import { rows, settings as backendSettings } from "../../src/backend/Settings.ts"
 import { settings, table } from "../../src/layers/Settings.ts"
-import { compositions, IMAGE, objects, probesOf, programs, text, type Value } from "./Manifests.ts"
+import { addressesOf } from "../../src/backend/journal/shared/PostgresJournal.ts"
+import { isInstalled } from "../../verification/harness/Programs.ts"
+import {
+  compositions,
+  IMAGE,
+  objects,
+  orchestrated,
+  probesOf,
+  programs,
+  text,
+  type Value,
+  withStandby
+} from "./Manifests.ts"
 
 const BACKEND = "src/backend/main.ts"
 const ofGateway = new Set(Object.values(table).map(({ name }) => name))
@@ -18,7 +30,8 @@ const secrets: Readonly<Record<string, string>> = {
   BACKEND_SECRET: "between-gateway-and-backend",
   ADMIN_PASSWORD: "correct-horse-battery",
   DATABASE_URL: "postgres://gateway:secret@postgres:5432/gateway",
-  REDIS_URL: "redis://redis:6379/0"
+  REDIS_URL: "redis://redis:6379/0",
+  JOURNAL_URL: "postgres://journal:secret@journal-1:5432,journal-2:5432/journal"
 }
 const isSecret = (value: string): boolean => value.startsWith("secret ") || value.includes("${")
 
@@ -36,6 +49,10 @@ describe("the programs that deploy/ starts", () => {
         "deploy/compose.fleet.yml: gateway src/main.ts",
         "deploy/compose.fleet.yml: backend src/backend/main.ts",
         "deploy/compose.fleet.yml: relay src/layers/nats/main.ts",
+        "deploy/compose.standby.yml: gateway src/main.ts",
+        "deploy/compose.standby.yml: backend src/backend/main.ts",
+        "deploy/compose.standby.yml: backend-2 src/backend/main.ts",
+        "deploy/compose.standby.yml: relay src/layers/nats/main.ts",
         "Deployment trading-gateway src/main.ts",
         "Deployment trading-relay src/layers/nats/main.ts",
         "StatefulSet trading-backend src/backend/main.ts"
@@ -194,7 +211,101 @@ describe("the manifests", () => {
   })
 })
 
+describe.skipIf(!isInstalled("kubectl"))("the manifests of two backends", () => {
+  // the body of a skipped group runs too
+  const all = isInstalled("kubectl") ? withStandby() : []
+  const named = (kind: string, name: string): Value =>
+    all.find((object) => object.kind === kind && object.metadata.name === name)
+  const backend = orchestrated(all).find(({ main }) => main === BACKEND)!
+
+  it("give gateways and relays the address of each backend", () => {
+    const { spec } = named("StatefulSet", "trading-backend")
+    assert.strictEqual(spec.replicas, 2)
+    const addresses = Array.from({ length: spec.replicas }, (_, i) => `trading-backend-${i}.${spec.serviceName}:3011`)
+    const readers = orchestrated(all).filter(({ main }) => main !== BACKEND)
+    assert.deepStrictEqual(
+      readers.map(({ env }) => env["SEQUENCER_URL"]),
+      readers.map(() => addresses.join(","))
+    )
+    const { clusterIP, publishNotReadyAddresses } = named("Service", spec.serviceName).spec
+    assert.deepStrictEqual([clusterIP, publishNotReadyAddresses], ["None", true])
+  })
+
+  it("let one backend of two stop for a drain, on two nodes", () => {
+    const budget = named("PodDisruptionBudget", "trading-backend").spec
+    assert.strictEqual(budget.maxUnavailable, 1)
+    assert.notProperty(budget, "minAvailable")
+    const { podAntiAffinity } = named("StatefulSet", "trading-backend").spec.template.spec.affinity
+    const [rule] = podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
+    assert.deepStrictEqual(rule.labelSelector, { matchLabels: { app: "trading-backend" } })
+  })
+
+  it("keep the journal in a PostgreSQL whose commits wait for one of two standbys", () => {
+    const { spec } = named("Cluster", "trading-journal")
+    assert.strictEqual(spec.instances, 3)
+    assert.deepStrictEqual(spec.postgresql.synchronous, {
+      method: "any",
+      number: 1,
+      dataDurability: "required",
+      failoverQuorum: true
+    })
+    assert.strictEqual(spec.postgresql.parameters.synchronous_commit, "on")
+  })
+
+  it("give the backends the address of the journal by reference, and the authority of its certificate", () => {
+    assert.strictEqual(backend.env["JOURNAL_URL"], "secret trading-journal-url/JOURNAL_URL")
+    const unknown = Object.keys(backend.env).filter((name) => !ofBackend.has(name))
+    assert.deepStrictEqual(unknown, ["NODE_EXTRA_CA_CERTS"])
+    const [, url] = /JOURNAL_URL='([^']+)'/u.exec(text("deploy/kubernetes-standby/journal.yml"))!
+    const { hostname, searchParams } = new URL(url!.replace("…", "secret"))
+    assert.strictEqual(hostname, `${named("Cluster", "trading-journal").metadata.name}-rw`)
+    assert.strictEqual(searchParams.get("sslmode"), "verify-full")
+    const pod = named("StatefulSet", "trading-backend").spec.template.spec
+    const { secret } = pod.volumes.find(({ name }: Value) => name === "journal-tls")
+    assert.deepStrictEqual(secret.items, [{ key: "ca.crt", path: "ca.crt" }])
+    const mount = pod.containers[0].volumeMounts.find(({ name }: Value) => name === "journal-tls")
+    assert.strictEqual(`${mount.mountPath}/ca.crt`, backend.env["NODE_EXTRA_CA_CERTS"])
+  })
+
+  it("let the backends reach the journal and nothing else, and only them", () => {
+    const labels = { "cnpg.io/cluster": "trading-journal" }
+    const [journal, names, ...others] = named("NetworkPolicy", "trading-backend").spec.egress
+    assert.deepStrictEqual(journal, { to: [{ podSelector: { matchLabels: labels } }], ports: [{ port: 5432 }] })
+    assert.deepStrictEqual(
+      names.ports.map(({ port }: Value) => port),
+      [53, 53]
+    )
+    assert.isEmpty(others)
+    const { ingress, podSelector } = named("NetworkPolicy", "trading-journal").spec
+    assert.deepStrictEqual(podSelector.matchLabels, labels)
+    const clients = ingress
+      .flatMap(({ from }: Value) => from)
+      .flatMap((peer: Value) => (peer.podSelector === undefined ? [] : [peer.podSelector.matchLabels]))
+    assert.deepStrictEqual(clients, [{ app: "trading-backend" }, labels])
+  })
+})
+
 describe("the compose files", () => {
+  it("give two backends one journal on three servers, and a copy each", () => {
+    const { services } = compositions["deploy/compose.standby.yml"]
+    const backends = [services.backend, services["backend-2"]]
+    const [url, other] = backends.map(({ environment }) => environment.JOURNAL_URL as string)
+    assert.strictEqual(url, other)
+    const hosts = addressesOf(Redacted.make(url!.replace(/\$\{[^}]*\}/u, "secret"))).map(
+      (each) => new URL(Redacted.value(each)).hostname
+    )
+    assert.deepStrictEqual(hosts, ["journal-1", "journal-2", "journal-3"])
+    for (const host of hosts) {
+      assert.strictEqual(services[host].environment.NAME, host)
+      assert.strictEqual(services[host].environment.PGHOST, hosts.join(","))
+    }
+    const quorum = hosts.map((host) => `"${host}"`).join(", ")
+    assert.include(text("deploy/journal/primary.sh"), `synchronous_standby_names = 'ANY 1 (${quorum})'`)
+    assert.lengthOf(new Set(backends.map(({ volumes }) => volumes.join(","))), 2)
+    for (const { environment } of [services.gateway, services.relay])
+      assert.strictEqual(environment.SEQUENCER_URL, "backend:3011,backend-2:3011")
+  })
+
   it("refer to existing services, volumes and files", () => {
     for (const [file, { services, volumes }] of Object.entries(compositions)) {
       for (const [name, service] of Object.entries<Value>(services)) {

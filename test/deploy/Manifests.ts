@@ -1,5 +1,6 @@
 /** The compose files and the Kubernetes manifests as values, and the project's programs that they start. */
-import { readdirSync, readFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { Yaml } from "effect/encoding"
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -8,18 +9,50 @@ export type Value = any
 export const text = (path: string): string => readFileSync(path, "utf8")
 
 export const IMAGE = "trading-gateway:0.1.1"
-export const compositions: Readonly<Record<string, Value>> = {
-  "deploy/compose.yml": Yaml.parse(text("deploy/compose.yml")),
-  "deploy/compose.fleet.yml": Yaml.parse(text("deploy/compose.fleet.yml"))
+
+const isMap = (value: Value): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
+/** A compose file over another one, as Compose merges them: volumes by their place in the container. */
+const over = (base: Value, above: Value, key = ""): Value => {
+  if (isMap(base) && isMap(above)) {
+    const names = [...new Set([...Object.keys(base), ...Object.keys(above)])]
+    return Object.fromEntries(names.map((name) => [name, over(base[name], above[name], name)]))
+  }
+  if (key === "volumes" && Array.isArray(base) && Array.isArray(above)) {
+    const placeOf = (volume: string) => volume.split(":")[1]
+    return [...base.filter((volume) => !above.some((other) => placeOf(other) === placeOf(volume))), ...above]
+  }
+  return above ?? base
 }
 
-/** Every object of the manifests, over all files. */
+const fleet: Value = Yaml.parse(text("deploy/compose.fleet.yml"))
+/** A composition with the services that it takes from compose.fleet.yml. */
+const withFleet = (file: string): Value => {
+  const above: Value = Yaml.parse(text(file))
+  for (const [name, service] of Object.entries<Value>(above.services)) {
+    const { extends: from, ...own } = service
+    if (from !== undefined) above.services[name] = over(fleet.services[from.service], own)
+  }
+  return over(fleet, above)
+}
+
+export const compositions: Readonly<Record<string, Value>> = {
+  "deploy/compose.yml": Yaml.parse(text("deploy/compose.yml")),
+  "deploy/compose.fleet.yml": fleet,
+  "deploy/compose.standby.yml": withFleet("deploy/compose.standby.yml")
+}
+
+const parsed = (documents: string): ReadonlyArray<Value> =>
+  documents.split(/^---$/mu).map((document) => Yaml.parse(document))
+
+/** Every object of the manifests of one backend. */
 export const objects = (): ReadonlyArray<Value> =>
-  readdirSync("deploy/kubernetes").flatMap((file) =>
-    text(`deploy/kubernetes/${file}`)
-      .split(/^---$/mu)
-      .map((document) => Yaml.parse(document))
+  (Yaml.parse(text("deploy/kubernetes/kustomization.yml")) as Value).resources.flatMap((file: string) =>
+    parsed(text(`deploy/kubernetes/${file}`))
   )
+
+/** Every object of the manifests of two backends, as kubectl makes them. */
+export const withStandby = (): ReadonlyArray<Value> =>
+  parsed(execFileSync("kubectl", ["kustomize", "deploy/kubernetes-standby"], { encoding: "utf8" }))
 
 const containersOf = (object: Value): ReadonlyArray<Value> => object.spec?.template?.spec?.containers ?? []
 
@@ -48,8 +81,7 @@ const composed = (file: string): ReadonlyArray<Program> =>
       ports: []
     }))
 
-const orchestrated = (): ReadonlyArray<Program> => {
-  const all = objects()
+export const orchestrated = (all: ReadonlyArray<Value>): ReadonlyArray<Program> => {
   const configOf = (name: string): Readonly<Record<string, string>> =>
     all.find((object) => object.kind === "ConfigMap" && object.metadata.name === name).data
   return all.flatMap((object) =>
@@ -70,5 +102,5 @@ const orchestrated = (): ReadonlyArray<Program> => {
 
 export const programs = (): ReadonlyArray<Program> => [
   ...Object.keys(compositions).flatMap(composed),
-  ...orchestrated()
+  ...orchestrated(objects())
 ]
