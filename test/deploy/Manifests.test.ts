@@ -5,7 +5,6 @@ import { assert, describe, it } from "vitest"
 import { rows, settings as backendSettings } from "../../src/backend/Settings.ts"
 import { settings, table } from "../../src/layers/Settings.ts"
 import { addressesOf } from "../../src/backend/journal/shared/PostgresJournal.ts"
-import { isInstalled } from "../../verification/harness/Programs.ts"
 import {
   compositions,
   IMAGE,
@@ -211,9 +210,8 @@ describe("the manifests", () => {
   })
 })
 
-describe.skipIf(!isInstalled("kubectl"))("the manifests of two backends", () => {
-  // the body of a skipped group runs too
-  const all = isInstalled("kubectl") ? withStandby() : []
+describe("the manifests of two backends", () => {
+  const all = withStandby()
   const named = (kind: string, name: string): Value =>
     all.find((object) => object.kind === kind && object.metadata.name === name)
   const backend = orchestrated(all).find(({ main }) => main === BACKEND)!

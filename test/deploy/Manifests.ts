@@ -1,5 +1,4 @@
 /** The compose files and the Kubernetes manifests as values, and the project's programs that they start. */
-import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { Yaml } from "effect/encoding"
 
@@ -50,9 +49,38 @@ export const objects = (): ReadonlyArray<Value> =>
     parsed(text(`deploy/kubernetes/${file}`))
   )
 
-/** Every object of the manifests of two backends, as kubectl makes them. */
-export const withStandby = (): ReadonlyArray<Value> =>
-  parsed(execFileSync("kubectl", ["kustomize", "deploy/kubernetes-standby"], { encoding: "utf8" }))
+/** An object under a strategic merge patch of Kubernetes: mounts merge by path, other named items by name; null deletes. */
+const patched = (base: Value, patch: Value): Value => {
+  if (isMap(base) && isMap(patch)) {
+    const all = Object.entries<Value>(patch).map(([name, value]) => [name, patched(base[name], value)])
+    return Object.fromEntries(
+      Object.entries({ ...base, ...Object.fromEntries(all) }).filter(([, value]) => value !== null)
+    )
+  }
+  const keyOf = (item: Value): string | undefined => item.mountPath ?? item.name
+  const isKeyed = [base, patch].every((list) => Array.isArray(list) && list.every((item) => keyOf(item) !== undefined))
+  if (!isKeyed) return patch
+  const changeOf = (item: Value): Value => patch.find((other: Value) => keyOf(other) === keyOf(item))
+  const changed = base.map((item: Value) => (changeOf(item) === undefined ? item : patched(item, changeOf(item))))
+  const known = new Set(base.map(keyOf))
+  return [...changed, ...patch.filter((item: Value) => !known.has(keyOf(item)))]
+}
+
+/** Every object of the manifests of two backends, as `kubectl kustomize` makes them. */
+export const withStandby = (): ReadonlyArray<Value> => {
+  const folder = "deploy/kubernetes-standby"
+  const { patches, resources }: Value = Yaml.parse(text(`${folder}/kustomization.yml`))
+  const of = (files: ReadonlyArray<string>) => files.flatMap((file) => parsed(text(`${folder}/${file}`)))
+  const [base, ...own] = resources
+  if (base !== "../kubernetes") throw new Error(`unknown base ${base}`)
+  const all = [...objects(), ...of(own)]
+  for (const patch of of(patches.map(({ path }: Value) => path))) {
+    const place = all.findIndex(({ kind, metadata }) => kind === patch.kind && metadata.name === patch.metadata.name)
+    if (place === -1) throw new Error(`there is no ${patch.kind} ${patch.metadata.name} to patch`)
+    all[place] = patched(all[place], patch)
+  }
+  return all
+}
 
 const containersOf = (object: Value): ReadonlyArray<Value> => object.spec?.template?.spec?.containers ?? []
 
