@@ -122,6 +122,7 @@ export const run = async (world: World, { actions, disturbances, say, seed, user
         for (const symbol of SYMBOLS)
           await call(user, "/position/set-leverage", { sub_account_address, symbol, leverage: "50" })
       }
+    await trade(traders, gateways[0]!)
     for (let done = 1; done <= actions; done++) {
       if (due.includes(done) && wrong.size === 0) {
         const disturbance = pick(world.disturbances)
@@ -147,6 +148,22 @@ export const run = async (world: World, { actions, disturbances, say, seed, user
   } finally {
     for (const user of traders) user.close()
     for (const watcher of watchers) watcher.close()
+  }
+}
+
+/** One trade between two users: whether random orders meet depends on their timing. */
+const trade = async ([buyer, seller]: ReadonlyArray<User>, gateway: World["gateways"][number]): Promise<void> => {
+  const symbol = "BTC-USDC"
+  for (const [user, side] of [
+    [buyer!, "Buy"],
+    [seller!, "Sell"]
+  ] as const) {
+    const order = { symbol, side, order_type: "Limit", qty: "0.01", price: BASE[symbol].toFixed(1) }
+    const { body, status } = await user.call(gateway, "REST", "POST", "/order/create", {
+      sub_account_address: user.accounts[0],
+      ...order
+    })
+    if (status !== 200) throw new Error(`an order was refused: ${JSON.stringify(body)}`)
   }
 }
 

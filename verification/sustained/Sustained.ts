@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs"
 import { startGateway } from "../harness/GatewayProcess.ts"
 import { startLoad } from "../harness/LoadProcess.ts"
 import { temporaryFolder } from "../harness/Programs.ts"
-import { mean, percentile } from "../harness/Statistics.ts"
+import { type Counts, mean, percentile } from "../harness/Statistics.ts"
 import { sleep } from "../harness/Wait.ts"
 import { fundedUsers, LOAD_ENV } from "../overload/Overload.ts"
 import type { Calls, SustainedReport } from "../overload/Plan.ts"
@@ -41,6 +41,8 @@ export interface Outcome extends Omit<SustainedReport, "seconds"> {
   readonly minutes: ReadonlyArray<Minute>
   readonly idle: Reads
   readonly loaded: Reads
+  /** Refused requests, by reason. */
+  readonly reasons: Readonly<Counts>
   /** Orders stored during the load, and requests without an answer, which may be stored. */
   readonly stored: number
   readonly unanswered: number
@@ -118,8 +120,12 @@ export const run = async ({ capacity_s, idle_s, minutes, say = () => {}, users: 
     const byMinute = Array.from({ length: Math.floor(seconds / length) }, (_, i) =>
       minuteOf(report.seconds.slice(i * length, (i + 1) * length), mean(rss.slice(i * length, (i + 1) * length)))
     )
+    const reasons: Counts = {}
+    for (const { refused, uncanceled } of report.seconds)
+      for (const [reason, times] of [...Object.entries(refused), ...Object.entries(uncanceled)])
+        reasons[reason] = (reasons[reason] ?? 0) + times
     const unanswered = report.seconds.reduce((sum, second) => sum + lostOf(second), 0)
-    return { ...report, capacity, minutes: byMinute, idle, loaded, stored, unanswered }
+    return { ...report, capacity, minutes: byMinute, idle, loaded, reasons, stored, unanswered }
   } finally {
     clearInterval(sampling)
     await Promise.all([load.stop(), reader.stop()])

@@ -2,6 +2,7 @@
  * `node verification/sustained/main.ts [minutes = 20]` measures what an exchange can execute, then sends twice as much. Prints each
  * minute. Ends with 1 where goodput falls, memory grows, cancels or reads become slow, or an acknowledged order is lost.
  */
+import { listed } from "../harness/Statistics.ts"
 import { run, violations } from "./Sustained.ts"
 
 const minutes = Number(process.argv[2] ?? 20)
@@ -15,6 +16,7 @@ const { acknowledged, holes, idle, loaded, stored, unanswered, unseen, unsent } 
 console.log(
   `${acknowledged} acknowledged, ${stored} stored, ${unseen} not shown, ${unanswered} without an answer, ${holes} gaps, ${unsent.toFixed(0)} not sent for lack of a free caller`
 )
+console.log(`refused: ${listed(outcome.reasons)}`)
 for (const [name, { count, p50_ms, p99_ms }] of Object.entries({ idle, loaded }))
   console.log(`reads, ${name}: ${count}, p50 ${p50_ms.toFixed(1)} p99 ${p99_ms.toFixed(1)} ms`)
 const found = violations(outcome)
