@@ -80,16 +80,21 @@ const minuteOf = (seconds: ReadonlyArray<Second>, rss_mib: number): Minute => {
   }
 }
 
-/** Histories are written within so many ms of their events. */
+/** Histories are written within so many ms of their events; a busy machine takes longer. */
 const WRITTEN_MS = 2_000
 
-/** The number of stored orders, once nobody trades. */
+/** The number of stored orders, once it stands still. */
 const storedIn = async (dataDir: string): Promise<number> => {
-  await sleep(WRITTEN_MS)
   const history = new DatabaseSync(join(dataDir, "history.sqlite"), { readOnly: true })
-  const { n } = history.prepare("SELECT count(*) AS n FROM orders").get() as { readonly n: number }
-  history.close()
-  return n
+  try {
+    for (let last = -1; ; await sleep(WRITTEN_MS)) {
+      const { n } = history.prepare("SELECT count(*) AS n FROM orders").get() as { readonly n: number }
+      if (n === last) return n
+      last = n
+    }
+  } finally {
+    history.close()
+  }
 }
 
 export const run = async ({ capacity_s, idle_s, minutes, say = () => {}, users: count }: Options): Promise<Outcome> => {
