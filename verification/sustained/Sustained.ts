@@ -80,14 +80,14 @@ const minuteOf = (seconds: ReadonlyArray<Second>, rss_mib: number): Minute => {
   }
 }
 
-/** Histories are written within so many ms of their events; a busy machine takes longer. */
-const WRITTEN_MS = 2_000
+/** Pause between two counts, in ms: much longer than histories usually wait to be written. */
+const COUNT_MS = 2_000
 
-/** The number of stored orders, once it stands still. */
+/** Counts the stored orders until two counts are equal: then all histories are written. */
 const storedIn = async (dataDir: string): Promise<number> => {
   const history = new DatabaseSync(join(dataDir, "history.sqlite"), { readOnly: true })
   try {
-    for (let last = -1; ; await sleep(WRITTEN_MS)) {
+    for (let last = -1; ; await sleep(COUNT_MS)) {
       const { n } = history.prepare("SELECT count(*) AS n FROM orders").get() as { readonly n: number }
       if (n === last) return n
       last = n
