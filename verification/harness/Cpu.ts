@@ -1,11 +1,17 @@
 /** Processor time of a process on Linux. */
 import { readdirSync, readFileSync } from "node:fs"
 
+/** CPU time of each thread of a process, in us, by its id. */
+export const cpuOfThreads = (pid: number): ReadonlyMap<number, number> =>
+  new Map(
+    readdirSync(`/proc/${pid}/task`).map((thread) => [
+      Number(thread),
+      Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000
+    ])
+  )
+
 /** CPU time of all threads of a process, in us. */
-export const cpuOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000)
-    .reduce((sum, each) => sum + each, 0)
+export const cpuOf = (pid: number): number => [...cpuOfThreads(pid).values()].reduce((sum, each) => sum + each, 0)
 
 /** CPU time of a process, ended threads included, in ticks of /proc/stat. */
 export const ticksOf = (pid: number): number => {

@@ -32,7 +32,7 @@ const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
 /** Window in which the event-loop delay is measured, and resolution, in ms. */
 const WINDOW_MS = 10_000
-const RESOLUTION_MS = 20
+const RESOLUTION_MS = 50
 
 export interface BackendMetrics {
   readonly commit: (seconds: number) => void

@@ -110,6 +110,8 @@ export class CommandStream {
   private readonly onLost: () => void
   private readonly timer: NodeJS.Timeout
   private readonly unsubscribe: () => void
+  /** Removes the callback of the liveness probe; there is one while commands are pending. */
+  private leaveProbe: (() => void) | undefined
   private retry: NodeJS.Timeout | undefined
   private call: Call | undefined
   /** Not yet written, in order. */
@@ -163,11 +165,7 @@ export class CommandStream {
     this.channel = channel
     this.onLost = onLost
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
-    const leave = [
-      channel.silence.await(() => this.expireAll()),
-      channel.onMove((isAlive) => (isAlive ? this.leave() : this.call?.cancel()))
-    ]
-    this.unsubscribe = () => leave.forEach((one) => one())
+    this.unsubscribe = channel.onMove((isAlive) => (isAlive ? this.leave() : this.call?.cancel()))
     this.connect()
   }
 
@@ -210,7 +208,7 @@ export class CommandStream {
       next: undefined
     }
     if (this.isUnavailable()) this.probe = pending
-    this.pending++
+    if (this.pending++ === 0) this.leaveProbe = this.channel.silence.await(() => this.expireAll())
     this.deadlines.push(pending)
     this.waiting.push(pending)
     this.schedule()
@@ -503,7 +501,7 @@ export class CommandStream {
   private finish(pending: Pending, outcome: Outcome): void {
     if (pending.state === "done") return
     pending.state = "done"
-    this.pending--
+    if (--this.pending === 0) this.leaveProbe?.()
     pending.done(outcome)
   }
 }

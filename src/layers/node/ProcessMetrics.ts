@@ -6,7 +6,7 @@ import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistr
 
 /** Length of the windows in which the delay of the event loop is measured, in ms. */
 const WINDOW_MS = 10_000
-const RESOLUTION_MS = 20
+const RESOLUTION_MS = 50
 const QUANTILES = [0.5, 0.99, 1]
 const FDS = "/proc/self/fd"
 

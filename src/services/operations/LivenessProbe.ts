@@ -1,15 +1,17 @@
 /**
- * Liveness of a server: a probe sends the server a small request several times a second. After {@link SILENCE_MS}
- * without a response the server counts as silent: pending calls fail, and new calls fail fast until it responds
- * again.
+ * Liveness of a server: a probe sends the server a small request several times a second while calls are pending, and once
+ * a second otherwise. After {@link SILENCE_MS} without a response the server counts as silent: pending calls fail, and new
+ * calls fail fast until it responds again.
  *
  * The request is so small that a busy or slow server still answers it.
  */
-import { Effect, type Scope } from "effect"
+import { Effect, Latch, type Scope } from "effect"
 import { type SilenceSignal, withTimeout } from "./Timeout.ts"
 
-/** Pause between two probes. */
+/** Pause between two probes while calls are pending, or while the server is silent. */
 const EVERY = "200 millis"
+/** What is added to the pause while no call is pending: the next call ends it. */
+const IDLE = "800 millis"
 /** Longest wait for a response, in ms; together with the pause less than a second. */
 export const SILENCE_MS = 750
 /**
@@ -39,6 +41,8 @@ export const make = Effect.fnUntraced(function* <E>(options: {
   const { begin, late, server, silence_ms = SILENCE_MS } = options
   let isSilent = false
   const waiting = new Set<() => void>()
+  /** Open while calls are pending. */
+  const called = Latch.makeUnsafe(false)
 
   const answered = Effect.suspend(() => {
     if (!isSilent) return Effect.void
@@ -48,7 +52,7 @@ export const make = Effect.fnUntraced(function* <E>(options: {
   const missed = Effect.suspend(() => {
     if (isSilent) return Effect.void
     isSilent = true
-    for (const giveUp of waiting) giveUp()
+    for (const giveUp of [...waiting]) giveUp()
     return Effect.logWarning(`${server} does not respond: calls to it fail fast`)
   })
   const opened = Effect.suspend(() => {
@@ -61,13 +65,17 @@ export const make = Effect.fnUntraced(function* <E>(options: {
       isLate ? missed : Effect.void
     )
   })
+  const pause = Effect.andThen(
+    Effect.sleep(EVERY),
+    Effect.suspend(() => (isSilent ? Effect.void : Effect.timeoutOption(called.await, IDLE)))
+  )
   const probing = Effect.scoped(
     Effect.gen(function* () {
       const request = yield* opened
       while (true) {
         yield* Effect.tapError(withTimeout(silence_ms, request, late), () => missed)
         yield* answered
-        yield* Effect.sleep(EVERY)
+        yield* pause
       }
     })
   )
@@ -77,7 +85,11 @@ export const make = Effect.fnUntraced(function* <E>(options: {
     isSilent: () => isSilent,
     await: (giveUp) => {
       waiting.add(giveUp)
-      return () => waiting.delete(giveUp)
+      called.openUnsafe()
+      return () => {
+        waiting.delete(giveUp)
+        if (waiting.size === 0) called.closeUnsafe()
+      }
     }
   }
 })

@@ -8,7 +8,7 @@
  * here.
  * Source: docs/contract/boundary.md#lagging, #overload; docs/decisions/0014.
  */
-import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Latch, Layer } from "effect"
 import type { ModelPosition } from "../../domain/Projection.ts"
 import { AdaptiveLimit, type AdaptiveLimitOptions } from "./AdaptiveLimit.ts"
 import { FairQueue, type Queued } from "./FairQueue.ts"
@@ -90,6 +90,8 @@ const make = Effect.fnUntraced(function* (options: {
   const limit = new AdaptiveLimit(options.limits ?? limits)
   const queue = new FairQueue<Slot>(options.waiting_max ?? WAITING_MAX, AGE_MS_MAX)
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+  /** Open while commands wait. */
+  const queued = Latch.makeUnsafe(false)
   const refusals = metrics.counter("gateway_command_refusals_total", {})
   const delays = metrics.histogram("gateway_command_shown_seconds", {})
   let inFlight = 0
@@ -158,13 +160,20 @@ const make = Effect.fnUntraced(function* (options: {
     Effect.sync(() => projector.onMoved(moved)),
     (leave) => Effect.sync(leave)
   )
-  yield* Effect.sync(() => {
+  const refuseExpired = Effect.sync(() => {
     for (const slot of queue.expired(now() - WAIT_MS_MAX)) {
       slot.state = "over"
       refusals.add()
       slot.resume?.(refused)
     }
-  }).pipe(Effect.delay(WAIT_STEP_MS), Effect.forever, Effect.forkScoped)
+    if (queue.size === 0) queued.closeUnsafe()
+  })
+  yield* queued.await.pipe(
+    Effect.andThen(Effect.sleep(WAIT_STEP_MS)),
+    Effect.andThen(refuseExpired),
+    Effect.forever,
+    Effect.forkScoped
+  )
 
   return CommandAdmission.of({
     isBusy: () => queue.size > 0,
@@ -188,6 +197,7 @@ const make = Effect.fnUntraced(function* (options: {
           return refused
         }
         slot.queued = queue.push(user_id, slot, at)
+        queued.openUnsafe()
         const wait = Effect.callback<void, Overloaded>((resume) => {
           if (slot.state === "waiting") slot.resume = resume
           else resume(slot.state === "in-flight" ? admitted : refused)

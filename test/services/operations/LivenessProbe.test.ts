@@ -1,0 +1,51 @@
+/** How often the liveness probe asks, with and without pending calls. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import * as LivenessProbe from "../../../src/services/operations/LivenessProbe.ts"
+
+const probed = Effect.gen(function* () {
+  let probes = 0
+  const signal = yield* LivenessProbe.make({
+    server: "server",
+    begin: Effect.succeed(Effect.sync(() => void probes++)),
+    late: () => "late"
+  })
+  /** Probes in the next seconds. */
+  const during = (seconds: number) =>
+    Effect.gen(function* () {
+      const before = probes
+      // in steps: each probe begins its pause when the fiber runs
+      for (let step = 0; step < seconds * 20; step++) yield* TestClock.adjust("50 millis")
+      return probes - before
+    })
+  yield* TestClock.adjust("50 millis")
+  return { signal, during, asked: () => probes }
+})
+
+describe("the liveness probe", () => {
+  it.effect("asks once a second while no call is pending, and five times a second while one is", () =>
+    Effect.gen(function* () {
+      const { signal, during } = yield* probed
+      assert.strictEqual(yield* during(10), 10)
+      const leave = signal.await(() => {})
+      const leaveSecond = signal.await(() => {})
+      assert.approximately(yield* during(10), 50, 1)
+      leaveSecond()
+      assert.approximately(yield* during(2), 10, 1)
+      leave()
+      assert.approximately(yield* during(10), 10, 1)
+    })
+  )
+
+  it.effect("asks at once when a call begins in the longer pause", () =>
+    Effect.gen(function* () {
+      const { signal, during, asked } = yield* probed
+      yield* during(0.5)
+      const before = asked()
+      const leave = signal.await(() => {})
+      assert.strictEqual(asked() - before, 1)
+      leave()
+    })
+  )
+})
