@@ -9,6 +9,8 @@ export const FAR = "58000"
 const QTY = "0.001"
 /** Orders of a user until its side changes, so that positions stay small. */
 const ORDERS_A_SIDE = 500
+/** Buy orders that may be ahead of sell orders, or behind them: the orders that rest at the price are below a user's limit. */
+const LEAD_MAX = 200
 
 /** What callers report: latencies and refusals, and the id of each accepted order. */
 export interface Reported {
@@ -40,28 +42,53 @@ const ORDER_ID = /"order_id":"([^"]+)"/u
 const reasonOf = ({ status, text }: Answered): string => REASON.exec(text)?.[1] ?? String(status)
 const always = () => true
 
+/** Sides of crossing orders: one half of the users buys while the other one sells, and they change together. */
+class Sides {
+  private readonly users: number
+  private sent = 0
+  /** Accepted buy orders without accepted sell orders. */
+  private lead = 0
+
+  constructor(users: number) {
+    this.users = users
+  }
+
+  next(index: number): "Buy" | "Sell" {
+    if (Math.abs(this.lead) > LEAD_MAX) return this.lead > 0 ? "Sell" : "Buy"
+    const turn = Math.floor(this.sent++ / (ORDERS_A_SIDE * this.users))
+    return (index + turn) % 2 === 0 ? "Buy" : "Sell"
+  }
+
+  accepted(side: "Buy" | "Sell"): void {
+    this.lead += side === "Buy" ? 1 : -1
+  }
+}
+
 /** Sends crossing orders of one user. */
 const crosser = (
   port: number,
   user: User,
   index: number,
-  counts: Array<number>,
+  sides: Sides,
   { mayRequest = always, onAccepted, seen }: Reported
-): Caller =>
-  new Caller(
+): Caller => {
+  let side: "Buy" | "Sell" = "Buy"
+  return new Caller(
     port,
     () => {
       if (!mayRequest()) return undefined
-      const turn = Math.floor(counts[index]!++ / ORDERS_A_SIDE)
-      return request("create", user, limitOrder(user, (index + turn) % 2 === 0 ? "Buy" : "Sell", PRICE))
+      side = sides.next(index)
+      return request("create", user, limitOrder(user, side, PRICE))
     },
     (answered) => {
       if (answered?.status === 200) {
+        sides.accepted(side)
         seen.order(answered.ms)
         onAccepted?.(ORDER_ID.exec(answered.text)![1]!)
       } else seen.refusal("order", answered === undefined ? "lost" : reasonOf(answered), answered?.ms)
     }
   )
+}
 
 /** Rests an order and cancels it, again and again. */
 const rester = (port: number, user: User, { mayRequest = always, onAccepted, seen }: Reported): Caller => {
@@ -109,11 +136,11 @@ export const callersOf = (
   },
   reported: Reported
 ): ReadonlyArray<Caller> => {
-  const counts = users.map(() => 0)
+  const sides = new Sides(users.length)
   return Array.from({ length: callers }, (_, i) => {
     const index = (i >> 1) % users.length
     const user = users[index]!
     const isCrossing = kind === "fill" || (kind === "mix" && i % 2 === 0)
-    return isCrossing ? crosser(port, user, index, counts, reported) : rester(port, user, reported)
+    return isCrossing ? crosser(port, user, index, sides, reported) : rester(port, user, reported)
   })
 }
