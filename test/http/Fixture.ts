@@ -265,6 +265,7 @@ const pool: InsurancePool = {
   inventory: []
 }
 const none = { rows: [], next: undefined }
+const noOrders: typeof History.Service.orders = () => Effect.succeed(none)
 const subAccount = (address: string, index: number) => ({
   sub_account_address: address,
   user_id: userId,
@@ -390,12 +391,13 @@ export const ports = (doubles: Doubles) =>
       user: () => Effect.succeed(true),
       reached: () => Effect.succeed(true),
       head: () => undefined,
+      orders: (query) => (doubles.history?.orders ?? noOrders)(query),
       ...doubles.written
     }),
     mock(History)({
       position: Effect.undefined,
       subAccounts: () => Effect.succeed([subAccount(v0, 0), subAccount(v1, 1)]),
-      orders: () => Effect.succeed(none),
+      orders: noOrders,
       order: () => Effect.undefined,
       executions: () => Effect.succeed(none),
       lastExecution: Effect.succeed(0),

@@ -44,7 +44,7 @@ export interface Outcome extends Omit<SustainedReport, "seconds"> {
   readonly loaded: ReadonlyArray<Reads>
   /** Refused requests, by reason. */
   readonly reasons: Readonly<Counts>
-  /** Orders stored during the load, and requests without an answer, which may be stored. */
+  /** Orders stored during the load, and requests of unknown fate, which may be stored. */
   readonly stored: number
   readonly unanswered: number
 }
@@ -67,7 +67,8 @@ const rateOf = (seconds: ReadonlyArray<Second>, of: (second: Second) => number):
   (seconds.reduce((sum, second) => sum + of(second), 0) / seconds.reduce((sum, { ms }) => sum + ms, 0)) * 1_000
 const refusedOf = ({ refused, uncanceled }: Second): number =>
   [...Object.values(refused), ...Object.values(uncanceled)].reduce((sum, each) => sum + each, 0)
-const lostOf = ({ refused }: Second): number => refused["lost"] ?? 0
+/** Requests whose fate is unknown: without an answer, or with one that says so. */
+const lostOf = ({ refused }: Second): number => (refused["lost"] ?? 0) + (refused["DeadlineExceeded"] ?? 0)
 
 const minuteOf = (seconds: ReadonlyArray<Second>, rss_mib: number): Minute => {
   const middle = (of: (second: Second) => number) => percentile(seconds.map(of), 0.5)

@@ -262,7 +262,7 @@ export class HistoryQueries extends Context.Service<
           const shown = streams.head(caller.user_id)
           const isWritten = yield* written.user(caller.user_id)
           const mark = { stream_id, seq: isWritten ? shown : (written.head(caller.user_id) ?? shown) }
-          const rows = yield* history.orders({
+          const rows = yield* written.orders({
             ...query,
             order_id: request.order_id,
             order_link_id: request.order_link_id,

@@ -310,7 +310,8 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     user: (user_id) => Effect.suspend(() => reached(run.backlog.userSeq(user_id))),
     market: (symbol) => Effect.suspend(() => reached(run.backlog.marketSeq(symbol))),
     all: Effect.suspend(() => reached(run.backlog.seq)),
-    head: (user_id) => run.backlog.writtenHead(user_id)
+    head: (user_id) => run.backlog.writtenHead(user_id),
+    orders: stored.orders
   })
   return Context.make(HistoryWriter, writer).pipe(
     Context.add(WrittenHistory, reads),

@@ -21,6 +21,8 @@ export class WrittenHistory extends Context.Service<
     readonly all: Effect.Effect<boolean>
     /** Head of a user's stream in the history; undefined if it is the one shown. */
     readonly head: (user_id: string) => number | undefined
+    /** Orders, without a wait: for a reader that has waited. */
+    readonly orders: History["Service"]["orders"]
   }
 >()("gateway/services/WrittenHistory") {}
 

@@ -33,10 +33,10 @@ export const WAIT_MS_MAX = 2_000
 const WAIT_STEP_MS = 50
 
 /**
- * The target is the time that a list waits for the orders of its caller. Below the minimum, a turn of the event loop
- * has too few commands to share its cost.
+ * The target is the time that a list waits for the orders of its caller: commands beyond the limit wait before they are
+ * sent, where they delay nobody's reads. Below the minimum, a turn of the event loop has too few commands to share its cost.
  */
-export const limits: AdaptiveLimitOptions = { initial: 1_024, min: 512, max: 4_096, target_ms: 1_000 }
+export const limits: AdaptiveLimitOptions = { initial: 512, min: 256, max: 2_048, target_ms: 100 }
 
 const cancels: ReadonlySet<CommandBody["type"]> = new Set(["cancel", "cancel_all"])
 
