@@ -52,7 +52,8 @@ export const make = Effect.fnUntraced(function* <E>(options: {
   const missed = Effect.suspend(() => {
     if (isSilent) return Effect.void
     isSilent = true
-    for (const giveUp of [...waiting]) giveUp()
+    // callbacks remove themselves, and may begin other calls
+    for (const giveUp of Array.from(waiting)) giveUp()
     return Effect.logWarning(`${server} does not respond: calls to it fail fast`)
   })
   const opened = Effect.suspend(() => {
@@ -85,7 +86,8 @@ export const make = Effect.fnUntraced(function* <E>(options: {
     isSilent: () => isSilent,
     await: (giveUp) => {
       waiting.add(giveUp)
-      called.openUnsafe()
+      // later: the probe may fail at once, and would call back before the caller has its subscription
+      if (!called.isOpen()) queueMicrotask(() => waiting.size > 0 && called.openUnsafe())
       return () => {
         waiting.delete(giveUp)
         if (waiting.size === 0) called.closeUnsafe()

@@ -6,9 +6,10 @@ import * as LivenessProbe from "../../../src/services/operations/LivenessProbe.t
 
 const probed = Effect.gen(function* () {
   let probes = 0
+  let isLost = false
   const signal = yield* LivenessProbe.make({
     server: "server",
-    begin: Effect.succeed(Effect.sync(() => void probes++)),
+    begin: Effect.succeed(Effect.suspend(() => (probes++, isLost ? Effect.fail("lost") : Effect.void))),
     late: () => "late"
   })
   /** Probes in the next seconds. */
@@ -20,7 +21,7 @@ const probed = Effect.gen(function* () {
       return probes - before
     })
   yield* TestClock.adjust("50 millis")
-  return { signal, during, asked: () => probes }
+  return { signal, during, lose: () => (isLost = true) }
 })
 
 describe("the liveness probe", () => {
@@ -40,12 +41,26 @@ describe("the liveness probe", () => {
 
   it.effect("asks at once when a call begins in the longer pause", () =>
     Effect.gen(function* () {
-      const { signal, during, asked } = yield* probed
+      const { signal, during } = yield* probed
       yield* during(0.5)
-      const before = asked()
       const leave = signal.await(() => {})
-      assert.strictEqual(asked() - before, 1)
+      assert.strictEqual(yield* during(0.05), 1)
       leave()
+    })
+  )
+
+  it.effect("calls back after the call has its subscription, also where that probe fails at once", () =>
+    Effect.gen(function* () {
+      const { signal, during, lose } = yield* probed
+      yield* during(0.5)
+      lose()
+      let isSubscribed = false
+      const calledBack: Array<boolean> = []
+      signal.await(() => calledBack.push(isSubscribed))
+      isSubscribed = true
+      yield* during(0.05)
+      assert.deepStrictEqual(calledBack, [true])
+      assert.isTrue(signal.isSilent())
     })
   )
 })
