@@ -3,21 +3,20 @@
  * `node verification/rest/main.ts [minutes = 10]`. Prints the share of a core of each thread, minute by minute from the
  * second minute on, and ends with 1 where the mean exceeds 3 %.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import { cpuOfThreads } from "../harness/Cpu.ts"
 import { startGateway } from "../harness/GatewayProcess.ts"
 import { numbers } from "../harness/Arguments.ts"
+import { temporaryFolder } from "../harness/Programs.ts"
 import { sleep } from "../harness/Wait.ts"
 
 const MINUTE_MS = 60_000
 /** Largest mean, in percent of a core. */
 const PERCENT_MAX = 3
 
-const minutes = Number(numbers({}).positionals[0] ?? 10)
-const dataDir = mkdtempSync(join(tmpdir(), "rest-"))
-const gateway = await startGateway({ dataDir, env: { SIM_TAKERS: "on" } })
+const minutes = Math.max(2, Number(numbers({}).positionals[0] ?? 10))
+const folder = temporaryFolder("rest")
+const gateway = await startGateway({ dataDir: folder.path, env: { SIM_TAKERS: "on" } })
 /** Threads that V8 and libuv start together have one line. */
 const nameOf = (thread: number): string =>
   readFileSync(`/proc/${gateway.pid}/task/${thread}/comm`, "utf8")
@@ -46,7 +45,7 @@ try {
   }
 } finally {
   await gateway.stop()
-  rmSync(dataDir, { recursive: true, force: true })
+  folder.remove()
 }
 const mean = sum / (minutes - 1)
 console.log(`mean ${mean.toFixed(2)} % of a core`)

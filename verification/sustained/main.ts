@@ -1,6 +1,7 @@
 /**
- * `node verification/sustained/main.ts [minutes = 20]` measures what an exchange can execute, then sends twice as much. Prints each
- * minute. Ends with 1 where goodput falls, memory grows, cancels or reads become slow, or an acknowledged order is lost.
+ * `node verification/sustained/main.ts [minutes = 20] [seconds = 60]` measures for some seconds what an exchange can execute, then sends
+ * twice as much. Prints each minute. Ends with 1 where goodput falls, memory grows, cancels or reads become slow, or an
+ * acknowledged order is lost.
  */
 import { listed } from "../harness/Statistics.ts"
 import { run, violations } from "./Sustained.ts"
