@@ -1,10 +1,12 @@
 /** The operations of the backend program: serving, and maintenance of the journal of its data directory. */
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import * as Backend from "./Backend.ts"
+import { machine } from "./engine/EngineMachine.ts"
 import * as Backup from "./journal/Backup.ts"
 import * as JournalCheck from "./JournalCheck.ts"
 import * as MetricsServer from "./server/MetricsServer.ts"
 import * as Restore from "./Restore.ts"
+import * as SharedRestore from "./SharedRestore.ts"
 import { metricsPort, sharedSettings, type Settings } from "./Settings.ts"
 
 export type Progress = JournalCheck.Progress
@@ -38,8 +40,26 @@ export const rebuild = JournalCheck.rebuild
 /** Copies the data directory, in use or not, including the gateway's databases, to a new directory. */
 export const backup = (values: Settings, target: string) => Backup.backup(values.dataDir, target)
 
-/** Replaces the data directory by a backup, and begins a new fork of the history. */
-export const restore = (values: Settings, source: string) => Restore.restore(values.dataDir, source)
+/**
+ * Replaces the data directory by a backup, and begins a new fork of the history. With JOURNAL_URL the database has been
+ * restored before, and there is no `source`.
+ */
+export const restore = Effect.fnUntraced(
+  function* (values: Settings, source: string | undefined) {
+    const { url } = yield* sharedSettings
+    if (url === undefined && source !== undefined) return yield* Restore.restore(values.dataDir, source)
+    if (url === undefined || source !== undefined)
+      return yield* new Backend.SettingError({
+        message:
+          url === undefined
+            ? "usage: npm run backend -- restore <directory>"
+            : "with JOURNAL_URL, restore its database first, then run: npm run backend -- restore"
+      })
+    const { make } = yield* Effect.promise(() => import("./journal/shared/PostgresJournal.ts"))
+    return yield* SharedRestore.restore(machine, make(url), values.dataDir)
+  },
+  Effect.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]))
+)
 
 /** Validates the files that the settings refer to, as a start does. */
 export const check = Backend.check

@@ -49,7 +49,7 @@ const contentOf = (directory: string): ReadonlyArray<string> =>
     : []
 
 /** What the replaced journal holds after the end of the restored one. */
-const lostOf = (former: string, restored: Journal): Lost | null => {
+export const lostOf = (former: string, restored: Journal): Lost | null => {
   if (!existsSync(former)) return null
   let journal: Journal | undefined
   try {

@@ -5,7 +5,7 @@
  * - `replay`: replays the journal of a stopped backend and replaces its snapshots with a new one
  * - `backup <directory>`: copies a DATA_DIR in use, including the gateway's databases, to a new directory
  * - `restore <directory>`: replaces the DATA_DIR of stopped programs by a backup, begins a new fork of the history, and
- *   prints what was lost
+ *   prints what was lost. With JOURNAL_URL it has no argument: the database was restored before
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Console, Effect, Exit } from "effect"
@@ -22,11 +22,10 @@ const run = Effect.gen(function* () {
   if (verb === "replay" && target === undefined) return yield* print(yield* Program.rebuild(values))
   if (verb === "backup" && target !== undefined && more.length === 0)
     return yield* print(yield* Program.backup(values, target))
-  if (verb === "restore" && target !== undefined && more.length === 0)
-    return yield* print(yield* Program.restore(values, target))
+  if (verb === "restore" && more.length === 0) return yield* print(yield* Program.restore(values, target))
   if (verb !== undefined)
     return yield* new SettingError({
-      message: "usage: npm run backend [-- verify | -- replay | -- backup <directory> | -- restore <directory>]"
+      message: "usage: npm run backend [-- verify | -- replay | -- backup <directory> | -- restore [<directory>]]"
     })
   yield* Program.withLogging(values)(Program.serve(values))
 })

@@ -48,7 +48,11 @@ export const start = async (
       secret: undefined,
       tls: undefined,
       ...options
-    }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
+    }).pipe(
+      Scope.provide(scope),
+      Effect.onError(() => Scope.close(scope, Exit.void)),
+      Effect.provide(Logger.layer([]))
+    )
   )
   const client = new SequencerClient(`127.0.0.1:${serving.port}`, credentials.createInsecure())
   const stop = async () => {

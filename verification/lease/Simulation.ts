@@ -103,7 +103,7 @@ class Database implements JournalDatabase {
         return result
       })
     const made: JournalSession = {
-      origin: (origin) => Effect.succeed(origin),
+      origin: (made) => Effect.succeed(made()),
       lock: call(() => {
         this.locker ??= session
         return this.locker === session || this.planted === "a lock that two sessions have"
@@ -122,7 +122,10 @@ class Database implements JournalDatabase {
         call(() => (term === this.term || this.planted === "a position for another term" ? this.position : undefined)),
       turns: (after) => call(() => this.turns.filter(({ position }) => position > after).slice(0, 8)),
       checksumAt: (position) =>
-        call(() => (position === 0 ? 0 : this.turns.find((turn) => turn.position === position)?.checksum))
+        call(() => (position === 0 ? 0 : this.turns.find((turn) => turn.position === position)?.checksum)),
+      history: call(() => ({ forks: [], seen_seq: 0 })),
+      beginFork: () => call(() => true),
+      demand: () => call(() => {})
     }
     return Effect.acquireRelease(Effect.succeed(made), () =>
       Effect.sync(() => {

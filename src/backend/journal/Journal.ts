@@ -174,7 +174,17 @@ export type JournalPort = Pick<
   Journal,
   Exclude<
     keyof Journal,
-    "close" | "readIds" | "refresh" | "pause" | "seal" | "share" | "forks" | "beginFork" | "seenSeq" | "demand"
+    | "close"
+    | "readIds"
+    | "refresh"
+    | "pause"
+    | "seal"
+    | "share"
+    | "forks"
+    | "beginFork"
+    | "adoptForks"
+    | "seenSeq"
+    | "demand"
   >
 >
 
@@ -421,6 +431,13 @@ export class Journal {
     writeFork(this.db, { fork, position: this.last, head_seq, made_at_ms })
     this.witness?.begin(fork)
     this.witness?.write(this.last, this.chain)
+  }
+
+  /** Replaces the forks of a copy by those of its database. */
+  adoptForks(forks: ReadonlyArray<Fork>): void {
+    this.db.exec("BEGIN IMMEDIATE; DELETE FROM forks")
+    for (const fork of forks) writeFork(this.db, fork)
+    this.db.exec("COMMIT")
   }
 
   /** Seq of an event of this fork that a subscriber has seen, though this journal lacks it; 0 where there was none. */

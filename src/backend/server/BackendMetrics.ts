@@ -21,6 +21,7 @@ export const catalogue = {
   backend_leads: "1: this backend serves; 0: it is a standby of a shared journal, or has lost the lead",
   backend_term: "term in which this backend leads a shared journal; 0 for a standby and for a journal in a file",
   backend_journal_position: "position of the last entry that this backend has applied",
+  backend_forks: "restores of the journal; each began a new fork of its history",
   backend_fee_account: "balance of the fee account, in quote units",
   backend_heap_used_bytes: "heap in use of the thread",
   backend_eventloop_delay_seconds: "longest delay of the thread's event loop in the last ten seconds"

@@ -13,7 +13,7 @@ import type { Machine } from "../engine/Machine.ts"
 import { KEY_BYTES } from "../journal/CommandIds.ts"
 import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
 import { Journal } from "../journal/Journal.ts"
-import { JournalError, RECOVERY_HINT } from "../journal/JournalError.ts"
+import { JournalError, RECOVERY_HINT, RESTORED_HINT } from "../journal/JournalError.ts"
 import { Follower } from "../journal/Follower.ts"
 import * as Copy from "../journal/shared/Copy.ts"
 import type { JournalDatabase } from "../journal/shared/JournalDatabase.ts"
@@ -124,6 +124,9 @@ const freeSpace = (path: string): number => {
  */
 const SNAPSHOT_PAUSE = 20
 
+/** Longest time to note in a shared journal that it lacks entries, in ms. */
+const NOTE_MS = 2000
+
 /** A running backend. */
 export interface Serving {
   readonly port: number
@@ -233,7 +236,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     new JournalError({
       message:
         `${path} ends at event ${log.head}, but a gateway has seen event ${seq} of the same fork: entries are lost. ` +
-        RECOVERY_HINT
+        (shared === undefined ? RECOVERY_HINT : RESTORED_HINT)
     })
   if (journal.seenSeq > log.head) return yield* behind(journal.seenSeq)
   recovered.openIndex()
@@ -243,6 +246,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       snapshot: recovered.snapshot,
       entries: recovered.entries,
       head_seq: log.head,
+      fork: journal.fork,
+      forks: journal.forks().length - 1,
       took_ms: Math.round(performance.now() - started)
     })
   )
@@ -313,6 +318,14 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   }
   // entries before a change of the rules replay only under the former ones
   const replay = journal.era().position === 0 ? options.replays?.(path) : undefined
+  /** Notes in a shared journal that it lacks an event, so that no other backend leads it. Without the note, the next leader is told again. */
+  const noteSeen = (seq: number) =>
+    shared === undefined
+      ? Effect.void
+      : Effect.scoped(Effect.flatMap(shared.database.open, (session) => session.demand(seq))).pipe(
+          Effect.timeout(NOTE_MS),
+          Effect.ignore
+        )
   const events: EventStream = new EventStream(
     log,
     now,
@@ -321,7 +334,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       forks: journal.forks(),
       onAhead: (seq) => {
         journal.demand(seq)
-        writer?.abandon(behind(seq))
+        const abandon = Effect.sync(() => writer?.abandon(behind(seq)))
+        run(Effect.andThen(noteSeen(seq), abandon))
       }
     },
     replay && {
@@ -398,6 +412,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   metrics.gauge("backend_leads", () => Number(isLeading()))
   metrics.gauge("backend_term", () => leadership?.term ?? 0)
   metrics.gauge("backend_journal_position", () => journal.position)
+  const restores = journal.forks().length - 1
+  metrics.gauge("backend_forks", () => restores)
   const { feeAccount } = reads
   if (feeAccount !== undefined) metrics.gauge("backend_fee_account", feeAccount)
 
@@ -455,7 +471,13 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   else {
     const { database, holder } = shared
     const onLead = (won: Lease.Leadership) =>
-      Effect.suspend(() => {
+      Effect.suspend((): Effect.Effect<void, JournalError> => {
+        const { forks, seen_seq } = won.history
+        if (seen_seq > 0) return Effect.fail(behind(seen_seq))
+        if (forks.length !== journal.forks().length - 1)
+          return Effect.fail(
+            new JournalError({ message: "a restore has begun a fork of the journal: start this backend again" })
+          )
         journal.share(won.append)
         leadership = won
         lead(replica.at_ms)

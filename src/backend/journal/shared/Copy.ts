@@ -6,7 +6,7 @@ import { existsSync, renameSync } from "node:fs"
 import { dirname } from "node:path"
 import { Effect, Schedule, type Scope } from "effect"
 import { Journal } from "../Journal.ts"
-import { JournalError } from "../JournalError.ts"
+import { JournalError, RESTORED_HINT } from "../JournalError.ts"
 import type { Origin } from "../JournalSchema.ts"
 import type { JournalDatabase } from "./JournalDatabase.ts"
 
@@ -15,13 +15,14 @@ const RETRY_MS = 1000
 
 /**
  * Opens the copy at a path until the scope closes. Waits for the database. Where the database has no journal yet, `made`
- * begins one. A copy with entries that the database does not have is moved aside, unless the database is empty: then it is
- * the only journal there is, and the start fails.
+ * begins one. A copy with entries that the database does not have proves that the database lost them: the start fails,
+ * unless `onReplaced` is there. Then the copy is moved aside and built anew, and `onReplaced` receives where it is.
  */
 export const open = Effect.fnUntraced(function* (
   database: JournalDatabase,
   path: string,
-  made: () => Origin
+  made: () => Origin,
+  onReplaced?: (aside: string) => void
 ): Effect.fn.Return<Journal, JournalError, Scope.Scope> {
   let copy: Journal | undefined
   yield* Effect.addFinalizer(() => Effect.sync(() => copy?.close()))
@@ -42,26 +43,39 @@ export const open = Effect.fnUntraced(function* (
             `${path} has ${entries} entries and the database of JOURNAL_URL has none. ` +
             "To begin a new journal in the database, use an empty DATA_DIR; to continue this one, start without JOURNAL_URL"
         })
-      const origin = yield* session.origin(copy?.origin ?? made())
-      if (copy === undefined) return yield* openFile(() => origin)
+      const origin = yield* session.origin(() => copy?.origin ?? made())
+      const { forks } = yield* session.history
+      const adopted = (journal: Journal) => {
+        journal.adoptForks(forks)
+        return journal
+      }
+      const openNew = Effect.map(
+        openFile(() => origin),
+        adopted
+      )
+      if (copy === undefined) return yield* openNew
       if (copy.origin.epoch !== origin.epoch)
         return yield* new JournalError({
           message: `${path} is a copy of another journal than that of JOURNAL_URL; use another DATA_DIR`
         })
       const { position } = copy
-      if ((yield* session.checksumAt(position)) === copy.chainAt(position)) return copy
+      if ((yield* session.checksumAt(position)) === copy.chainAt(position)) return adopted(copy)
+      if (onReplaced === undefined)
+        return yield* new JournalError({
+          message:
+            `${path} has entries up to position ${position} that the database of JOURNAL_URL does not have. ` +
+            RESTORED_HINT
+        })
       const folder = dirname(path)
       const aside = `${folder}.${position}.aside`
-      yield* Effect.logWarning(
-        `${path} has entries that the database of JOURNAL_URL does not have: it is moved to ${aside} and built anew`
-      )
       copy.close()
       copy = undefined
       yield* Effect.try({
         try: () => renameSync(folder, aside),
         catch: (cause) => new JournalError({ message: `cannot move ${folder} to ${aside}`, cause })
       })
-      return yield* openFile(() => origin)
+      onReplaced(aside)
+      return yield* openNew
     })
   )
   return yield* matched.pipe(

@@ -7,7 +7,7 @@
  */
 import { type Effect, Schema, type Scope } from "effect"
 import type { Turn } from "../Journal.ts"
-import type { Origin } from "../JournalSchema.ts"
+import type { Fork, Origin } from "../JournalSchema.ts"
 
 /** The session with the database is lost. The outcome of the call in progress is unknown. */
 export class SessionLost extends Schema.TaggedError<SessionLost>()("SessionLost", {
@@ -22,10 +22,18 @@ export interface Lease {
   readonly position: number
 }
 
+/** What a journal has beside its entries. */
+export interface History {
+  /** The forks that restores began, oldest first. */
+  readonly forks: ReadonlyArray<Fork>
+  /** Seq of an event of the current fork that a subscriber has seen and the journal lacks; 0 where there was none. */
+  readonly seen_seq: number
+}
+
 /** The calls of a session. An interrupted call goes on in the database. */
 export interface JournalSession {
   /** Stores the origin of a new journal, and returns the origin of the journal there is. */
-  readonly origin: (made: Origin) => Effect.Effect<Origin, SessionLost>
+  readonly origin: (made: () => Origin) => Effect.Effect<Origin, SessionLost>
   /** Whether this session holds the lock, which it takes where it is free. */
   readonly lock: Effect.Effect<boolean, SessionLost>
   /** Begins the next term, durably. Appends of earlier terms have no effect from then on. */
@@ -38,6 +46,11 @@ export interface JournalSession {
   readonly turns: (after: number) => Effect.Effect<ReadonlyArray<Turn>, SessionLost>
   /** The checksum of the entries up to the end of a turn; undefined where no turn ends there. */
   readonly checksumAt: (position: number) => Effect.Effect<number | undefined, SessionLost>
+  readonly history: Effect.Effect<History, SessionLost>
+  /** Begins a fork at the end of the journal. False if the term or the position is another one. */
+  readonly beginFork: (term: number, fork: Fork) => Effect.Effect<boolean, SessionLost>
+  /** A subscriber has seen an event of the current fork that the journal lacks. */
+  readonly demand: (seen_seq: number) => Effect.Effect<void, SessionLost>
 }
 
 export interface JournalDatabase {

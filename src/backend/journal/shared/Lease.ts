@@ -10,8 +10,8 @@
  */
 import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
 import type { Turn } from "../Journal.ts"
-import { JournalError } from "../JournalError.ts"
-import { type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
+import { JournalError, RESTORED_HINT } from "../JournalError.ts"
+import { type History, type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
 
 /** Pause between two reads of a standby, in ms. */
 export const FOLLOW_MS = 50
@@ -47,6 +47,7 @@ export interface Replica {
 /** The lead of a journal. */
 export interface Leadership {
   readonly term: number
+  readonly history: History
   /** Appends a turn. Resolves when it is durable; rejects when the lead is lost. One at a time. */
   readonly append: (turn: Turn) => Promise<void>
   /** Whether no other backend can lead now. */
@@ -59,7 +60,7 @@ export interface LeaseOptions {
   readonly holder: string
   readonly replica: Replica
   /** Called once, when the replica has every entry of the journal and this backend leads. */
-  readonly onLead: (leadership: Leadership) => Effect.Effect<void>
+  readonly onLead: (leadership: Leadership) => Effect.Effect<void, JournalError>
 }
 
 const within = <A>(ms: number, call: Effect.Effect<A, SessionLost>): Effect.Effect<A, SessionLost> =>
@@ -96,7 +97,7 @@ export const run = Effect.fnUntraced(function* ({
     new JournalError({
       message:
         `the copy of the journal has entries up to position ${replica.position()} that the database does not have. ` +
-        "Restart this backend: it sets the copy aside and builds a new one"
+        RESTORED_HINT
     })
   const apply = (turns: ReadonlyArray<Turn>) =>
     Effect.try({ try: () => replica.apply(turns), catch: (cause) => cause as JournalError })
@@ -109,7 +110,7 @@ export const run = Effect.fnUntraced(function* ({
     return turns.length > 0
   })
 
-  /** Follows until this backend has the lock and every entry; returns its term and goes on in the same session. */
+  /** Follows until this backend has the lock and every entry; goes on in the same session. */
   const standBy = Effect.fnUntraced(function* (session: JournalSession) {
     const opened_ms = now()
     if ((yield* answered(session.checksumAt(replica.position()))) !== replica.checksum()) return yield* forked()
@@ -121,11 +122,13 @@ export const run = Effect.fnUntraced(function* ({
     const lease = yield* within(RAISE_MS, session.raise(holder))
     while (replica.position() < lease.position) if (!(yield* follow(session))) return yield* forked()
     if (replica.position() !== lease.position) return yield* forked()
-    return lease.term
+    return { term: lease.term, history: yield* answered(session.history) }
   })
 
   let request: Request | undefined
   let requested = Deferred.makeUnsafe<void>()
+  /** Position of the last turn that is known to be durable. */
+  let end = 0
   /** When the last durable write was sent. */
   let durable_ms = 0
   let isLocked = false
@@ -133,14 +136,17 @@ export const run = Effect.fnUntraced(function* ({
   const settle = (error?: LeaseLost) => {
     const settled = request
     request = undefined
+    if (error === undefined) end = settled?.turn.position ?? end
     settled?.done(error)
   }
 
-  /** The position of the journal, if this backend still leads. */
+  /** The position of the journal, if this backend still leads and the journal has what this backend knows to be durable. */
   const confirmed = Effect.fnUntraced(function* (session: JournalSession, term: number) {
     const sent_ms = now()
     const position = yield* session.confirm(term)
     if (position === undefined) return yield* new LeaseLost({ message: "another backend leads now" })
+    if (position !== end && position !== request?.turn.position)
+      return yield* new LeaseLost({ message: `the journal ends at position ${position}, not at position ${end}` })
     durable_ms = sent_ms
     return position
   })
@@ -150,11 +156,7 @@ export const run = Effect.fnUntraced(function* ({
    * then the repetition has no effect.
    */
   const decide = Effect.fnUntraced(function* (session: JournalSession, term: number) {
-    const position = yield* confirmed(session, term)
-    if (request === undefined) return
-    if (position === request.turn.position) settle()
-    else if (position !== request.turn.first - 1)
-      return yield* new LeaseLost({ message: `the journal ends at position ${position}, not before the open turn` })
+    if ((yield* confirmed(session, term)) !== end) settle()
   })
 
   /** Leads in one session, until it is lost. */
@@ -180,10 +182,15 @@ export const run = Effect.fnUntraced(function* ({
     }
   })
 
-  const lead = Effect.fnUntraced(function* (first: JournalSession, term: number) {
+  const lead = Effect.fnUntraced(function* (
+    first: JournalSession,
+    { history, term }: Pick<Leadership, "history" | "term">
+  ) {
     isLocked = true
+    end = replica.position()
     yield* onLead({
       term,
+      history,
       append: (turn) =>
         new Promise((resolve, reject) => {
           request = { turn, done: (error) => (error === undefined ? resolve() : reject(error)) }
@@ -224,10 +231,10 @@ export const run = Effect.fnUntraced(function* ({
     Effect.gen(function* (): Effect.fn.Return<never, SessionLost | LeaseLost | JournalError, Scope.Scope> {
       const session = yield* database.open
       isReported = false
-      const term = yield* standBy(session)
+      const won = yield* standBy(session)
       // both begin with the session of the lock
       durable_ms = now()
-      return yield* Effect.raceFirst(lead(session, term), watch).pipe(
+      return yield* Effect.raceFirst(lead(session, won), watch).pipe(
         Effect.tapError((error) => Effect.sync(() => settle(error as LeaseLost)))
       )
     })

@@ -7,6 +7,7 @@
  * Tables:
  * - `journal_origin`: the origin, as JSON.
  * - `journal_lease`: one row with the term, its holder and the end of the journal. Its lock orders appends and terms.
+ * - `journal_forks`: the histories that restores began.
  * - `journal`: one row per turn, the entries in the format of a block of the file.
  *
  * The session's lock is an advisory one. The server ends a session that is idle for {@link IDLE_MS}: the lock of a
@@ -17,7 +18,7 @@ import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Effect, Fiber, Redacted, Result, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Turn } from "../Journal.ts"
-import type { Origin } from "../JournalSchema.ts"
+import type { Fork, Origin } from "../JournalSchema.ts"
 import { type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
 
 /** Time without a statement after which the server ends a session, in ms. */
@@ -38,6 +39,10 @@ const TABLES = `
     position BIGINT PRIMARY KEY, first BIGINT NOT NULL, term BIGINT NOT NULL, entries BYTEA NOT NULL, checksum BIGINT NOT NULL
   );
   ALTER TABLE journal ALTER COLUMN entries SET STORAGE EXTERNAL;
+  ALTER TABLE journal_lease ADD COLUMN IF NOT EXISTS seen_seq BIGINT NOT NULL DEFAULT 0;
+  CREATE TABLE IF NOT EXISTS journal_forks (
+    position BIGINT PRIMARY KEY, fork TEXT NOT NULL, head_seq BIGINT NOT NULL, made_at_ms BIGINT NOT NULL
+  );
   INSERT INTO journal_lease (one, term, holder, position) VALUES (1, 0, '', 0) ON CONFLICT DO NOTHING`
 
 const ORIGIN = "SELECT origin FROM journal_origin WHERE one = 1"
@@ -54,6 +59,16 @@ const APPEND = `
 const CONFIRM = "UPDATE journal_lease SET holder = holder WHERE one = 1 AND term = $1 RETURNING position"
 const TURNS = `SELECT position, first, entries, checksum FROM journal WHERE position > $1 ORDER BY position LIMIT ${TURNS_MAX}`
 const CHECKSUM = "SELECT checksum FROM journal WHERE position = $1"
+const HISTORY = `
+  SELECT seen_seq, fork, f.position, head_seq, made_at_ms FROM journal_lease LEFT JOIN journal_forks f ON TRUE ORDER BY f.position`
+/** A second fork at a position replaces the first: nothing belongs to that. */
+const FORK = `
+  WITH fence AS (
+    UPDATE journal_lease SET seen_seq = 0 WHERE one = 1 AND term = $1 AND position = $2 RETURNING position
+  )
+  INSERT INTO journal_forks (position, fork, head_seq, made_at_ms) SELECT position, $3, $4, $5 FROM fence
+  ON CONFLICT (position) DO UPDATE SET fork = EXCLUDED.fork, made_at_ms = EXCLUDED.made_at_ms`
+const DEMAND = "UPDATE journal_lease SET seen_seq = GREATEST(seen_seq, $1) WHERE one = 1"
 
 /** BIGINT is a number here; a value beyond the safe integers is an error, never a rounded number. */
 const types = PgTypes.makeRegistry()
@@ -88,7 +103,7 @@ const sessionOf = (connection: PgConnection.PgConnection): JournalSession => {
     origin: Effect.fnUntraced(function* (made) {
       const [found] = (yield* query(ORIGIN)).rows
       if (found !== undefined) return JSON.parse(found["origin"] as string) as Origin
-      yield* query(INSERT_ORIGIN, [JSON.stringify(made)])
+      yield* query(INSERT_ORIGIN, [JSON.stringify(made())])
       return JSON.parse((yield* query(ORIGIN)).rows[0]!["origin"] as string) as Origin
     }),
     lock: Effect.map(query(LOCK), ({ rows }) => rows[0]!["mine"] === true),
@@ -108,7 +123,17 @@ const sessionOf = (connection: PgConnection.PgConnection): JournalSession => {
     checksumAt: (position) =>
       position === 0
         ? Effect.succeed(0)
-        : Effect.map(query(CHECKSUM, [BigInt(position)]), ({ rows }) => rows[0]?.["checksum"] as number | undefined)
+        : Effect.map(query(CHECKSUM, [BigInt(position)]), ({ rows }) => rows[0]?.["checksum"] as number | undefined),
+    history: Effect.map(query(HISTORY), ({ rows }) => ({
+      forks: rows.filter(({ fork }) => fork !== null) as unknown as ReadonlyArray<Fork>,
+      seen_seq: rows[0]!["seen_seq"] as number
+    })),
+    beginFork: (term, { fork, head_seq, made_at_ms, position }) =>
+      Effect.map(
+        query(FORK, [BigInt(term), BigInt(position), fork, BigInt(head_seq), BigInt(made_at_ms)]),
+        ({ rowCount }) => rowCount === 1
+      ),
+    demand: (seen_seq) => Effect.asVoid(query(DEMAND, [BigInt(seen_seq)]))
   }
 }
 
@@ -125,7 +150,7 @@ const connect = Effect.fnUntraced(function* (
     startupParameters: { idle_session_timeout: String(IDLE_MS), statement_timeout: "0", lock_timeout: "0" }
   }).pipe(Effect.mapError(lost))
   const [server] = (yield* Effect.mapError(
-    connection.query("SELECT pg_is_in_recovery() AS standby, to_regclass('journal') IS NOT NULL AS made"),
+    connection.query("SELECT pg_is_in_recovery() AS standby, to_regclass('journal_forks') IS NOT NULL AS made"),
     lost
   )).rows
   if (server!["standby"] === true) return yield* new SessionLost({ message: "the server is a standby of PostgreSQL" })

@@ -1,13 +1,11 @@
 /** Backends that share a journal in PostgreSQL: one leads, the others follow and take over. */
 import { existsSync } from "node:fs"
-import { dirname } from "node:path"
 import { credentials } from "@grpc/grpc-js"
 import { Effect, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { Journal } from "../../../../src/backend/journal/Journal.ts"
 import * as PostgresJournal from "../../../../src/backend/journal/shared/PostgresJournal.ts"
-import { journalPath } from "../../../../src/backend/server/Serve.ts"
+import * as SharedRestore from "../../../../src/backend/SharedRestore.ts"
 import * as Channel from "../../../../src/layers/grpc/Channel.ts"
 import * as GrpcFeed from "../../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcSequencer from "../../../../src/layers/grpc/GrpcSequencer.ts"
@@ -15,7 +13,7 @@ import { RefereeClient } from "../../../../src/proto/gateway/v1/referee.ts"
 import type { CommandResult } from "../../../../src/proto/gateway/v1/sequencer.ts"
 import { FaultProxy } from "../../../../verification/harness/FaultProxy.ts"
 import { until } from "../../../../verification/harness/Wait.ts"
-import { type Running, start, submitAll, temporary } from "../../../doubles/FakeBackend.ts"
+import { follow, type Running, start, submitAll, temporary } from "../../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../../doubles/FakeMachine.ts"
 import * as Postgres from "../../../doubles/Postgres.ts"
 
@@ -247,24 +245,117 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     assert.match(message, /has 3 entries and the database of JOURNAL_URL has none/u)
   })
 
-  it("builds a copy anew that has entries which the database does not have", async () => {
-    const directory = place()
-    const first = await backend("first", directory)
-    await leads(first)
-    await submitAll(first.client, [commands("a", 3)])
-    await stop(first)
-    const copy = Journal.open(journalPath(directory), () => assert.fail(), { copy: true })
-    copy.begin()
-    copy.append(5000, null, null, null)
-    copy.seal()
-    copy.settle()
-    const { position } = copy
-    copy.close()
+  describe("that was restored to an earlier point", () => {
+    const sql = (statement: string) =>
+      Effect.runPromise(
+        Effect.flatMap(SqlClient.SqlClient, (client) => client.unsafe(statement)).pipe(
+          Effect.provide(server.client(schema))
+        )
+      )
+    const positionOf = async () => {
+      const [row] = (await sql("SELECT position FROM journal_lease")) as ReadonlyArray<{ readonly position: unknown }>
+      return Number(row!.position)
+    }
+    /** Takes every turn after a position out of the database, as a restored backup or a standby that lacks them does. */
+    const rewind = async (position: number) => {
+      await sql(`DELETE FROM journal WHERE position > ${position}`)
+      await sql(`UPDATE journal_lease SET position = ${position}`)
+    }
+    /** A leader acknowledges two commands, and two more that the database loses. */
+    const lose = async (directory: string) => {
+      const first = await backend("first", directory)
+      await leads(first)
+      await submitAll(first.client, [commands("kept", 2)])
+      const position = await positionOf()
+      await submitAll(first.client, [commands("lost", 2)])
+      return { first, position }
+    }
+    const restored = (directory: string) =>
+      Effect.runPromise(
+        SharedRestore.restore(machine, PostgresJournal.make(Redacted.make(server.url(schema))), directory)
+      )
 
-    const again = await backend("first", directory)
-    await leads(again)
-    assert.strictEqual(await balance(again), 3)
-    assert.isTrue(existsSync(`${dirname(journalPath(directory))}.${position}.aside`))
+    it("is refused by a backend whose copy has the lost entries, until a restore begins a fork", async () => {
+      const directory = place()
+      const { first, position } = await lose(directory)
+      await stop(first)
+      await rewind(position)
+      const refused = await backend("first", directory).then(() => "started", String)
+      assert.match(refused, /has entries up to position 4 that the database of JOURNAL_URL does not have/u)
+      assert.match(refused, /npm run backend -- restore/u)
+
+      const { epoch, fork, head_seq, lost, replaced } = await restored(directory)
+      assert.notStrictEqual(fork, epoch)
+      assert.deepInclude(lost, { entries: 2, commands: 2 })
+      assert.isTrue(existsSync(replaced!))
+      const again = await backend("first", directory)
+      await leads(again)
+      assert.strictEqual(await balance(again), 2)
+      assert.match(again.metrics(), /^backend_forks 1$/mu)
+      await submitAll(again.client, [commands("new", 2)])
+
+      const from = (seq: number) =>
+        follow(again.client, seq + 1, 1, epoch, undefined, { fork: epoch, checksum: undefined })
+      assert.strictEqual((await from(head_seq)).frames.at(-1)?.fork, fork, "an event before the fork leads to it")
+      assert.match((await from(head_seq + 4)).error?.message ?? "", /is not on the history of fork/u)
+      // another backend takes the fork over with the journal
+      const second = await backend("second")
+      await stop(again)
+      await leads(second)
+      assert.match(second.metrics(), /^backend_forks 1$/mu)
+      const known = await follow(second.client, head_seq + 1, 1, epoch, undefined, { fork, checksum: undefined })
+      assert.strictEqual(known.frames.at(-1)?.fork, fork)
+    })
+
+    it("is refused when a gateway has seen lost events, though no copy has them", async () => {
+      const { first, position } = await lose(place())
+      await stop(first)
+      await rewind(position)
+      const second = await backend("second")
+      await leads(second)
+      const left = ended(second)
+      const { error } = await follow(second.client, 9, 1, second.epoch, undefined, {
+        fork: second.epoch,
+        checksum: undefined
+      })
+      assert.deepStrictEqual(error?.metadata.get("error-reason"), ["Forked"])
+      assert.match((await left).message, /ends at event 4, but a gateway has seen event 8/u)
+      await stop(second)
+      const third = await backend("third")
+      assert.match((await ended(third)).message, /ends at event 4, but a gateway has seen event 8/u)
+      assert.isUndefined(await head(third))
+      await stop(third)
+
+      await restored(place())
+      const fourth = await backend("fourth")
+      await leads(fourth)
+      assert.strictEqual(await balance(fourth), 2)
+    })
+
+    it("ends the leader that had written the lost entries, also without commands", async () => {
+      const way = await proxy()
+      const directory = place()
+      const first = await backend("first", directory, way.port)
+      await leads(first)
+      await submitAll(first.client, [commands("kept", 2)])
+      const position = await positionOf()
+      await submitAll(first.client, [commands("lost", 2)])
+      const left = ended(first)
+      way.refuse()
+      await rewind(position)
+      way.open()
+      assert.match((await left).message, /the journal ends at position 2, not at position 4/u)
+    })
+
+    it("is not restored while a backend leads, nor where there is no journal", async () => {
+      const first = await backend("first")
+      await leads(first)
+      await submitAll(first.client, [commands("a", 1)])
+      assert.match(await restored(place()).then(() => "restored", String), /a backend leads the journal/u)
+      await stop(first)
+      await sql("DELETE FROM journal")
+      assert.match(await restored(place()).then(() => "restored", String), /has no journal/u)
+    })
   })
 
   it("refuses a copy of another journal", async () => {
