@@ -44,7 +44,7 @@ describe("a backend that takes snapshots", () => {
     }
 
     const copy = join(directory, "copy")
-    backendCommand(directory, "backup", copy)
+    backendCommand(directory, ["backup", copy])
     const killed = verifyJournal(directory)
     assert.isAbove(killed.snapshots.length, 0)
     client.close()
@@ -66,11 +66,11 @@ describe("a backend that takes snapshots", () => {
     assert.strictEqual(stopped.snapshots.at(-1), stopped.entries)
     for (const name of readdirSync(snapshots)) truncateSync(join(snapshots, name), 100)
     assert.throws(() => verifyJournal(directory), /cannot be used: its checksum.*-- replay/)
-    const cured = backendCommand(directory, "replay") as Verified
+    const cured = backendCommand(directory, ["replay"]) as Verified
     assert.deepStrictEqual(cured, { ...stopped, snapshots: [stopped.entries] })
     const restored = await startBackend({ dataDir: copy })
     assert.strictEqual(await restored.stop(), 0)
-    assert.throws(() => backendCommand(directory, "nonsense"), /usage/)
+    assert.throws(() => backendCommand(directory, ["nonsense"]), /usage/)
     remove()
   }, 120_000)
 })

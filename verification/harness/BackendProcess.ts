@@ -48,15 +48,19 @@ export const startBackend = async (
 }
 
 /** Runs `npm run backend -- …args` on a data directory and returns its line of JSON. Fails with its error output. */
-export const backendCommand = (dataDir: string, ...args: ReadonlyArray<string>): unknown => {
-  const env = { ...process.env, ...settingsOf(dataDir, {}) }
+export const backendCommand = (
+  dataDir: string,
+  args: ReadonlyArray<string>,
+  settings: Readonly<Record<string, string>> = {}
+): unknown => {
+  const env = { ...process.env, ...settingsOf(dataDir, settings) }
   const { status, stderr, stdout } = spawnSync(process.execPath, [programOf(MAIN), ...args], { env, encoding: "utf8" })
   if (status !== 0) throw new Error(stderr)
   return JSON.parse(stdout)
 }
 
 /** Replays the whole journal of a data directory and returns its facts. Fails where the journal does not verify. */
-export const verifyJournal = (dataDir: string): Verified => backendCommand(dataDir, "verify") as Verified
+export const verifyJournal = (dataDir: string): Verified => backendCommand(dataDir, ["verify"]) as Verified
 
 /** Starts the relay. It is ready at once, and repeats its connections by itself. */
 export const startRelay = (env: Readonly<Record<string, string>>): Promise<NodeProcess> =>
