@@ -21,6 +21,20 @@ export interface Fault {
 /** The process of a backend; it is there whenever a fault begins. */
 const of = (member: Member) => member.process!
 
+/** Cuts backends off from PostgreSQL until `isOver`: their connections are reset and refused, or lose every byte. */
+const cutOff = async (members: ReadonlyArray<Member>, next: Random, isOver: Promise<unknown>): Promise<void> => {
+  const swallows = next() < 0.5
+  for (const { way } of members) {
+    if (swallows) way.swallow()
+    else way.refuse()
+  }
+  await isOver
+  for (const { way } of members) {
+    way.open()
+    way.cut()
+  }
+}
+
 const faults: ReadonlyArray<Fault> = [
   {
     name: "leader killed",
@@ -49,14 +63,27 @@ const faults: ReadonlyArray<Fault> = [
     name: "leader cut off from PostgreSQL",
     takesOver: true,
     weight: 3,
-    inject: async (_, leader, __, next, begun) => {
-      const cut = of(leader)
+    inject: (_, leader, __, next, begun) => {
       begun()
-      if (next() < 0.5) leader.way.swallow()
-      else leader.way.refuse()
-      await cut.ended
-      leader.way.open()
-      leader.way.cut()
+      return cutOff([leader], next, of(leader).ended)
+    }
+  },
+  {
+    name: "standby cut off from PostgreSQL",
+    takesOver: false,
+    weight: 2,
+    inject: (_, __, standby, next, begun) => {
+      begun()
+      return cutOff([standby], next, sleep(next() * GONE_MS))
+    }
+  },
+  {
+    name: "both cut off from PostgreSQL",
+    takesOver: false,
+    weight: 1,
+    inject: (_, leader, standby, next, begun) => {
+      begun()
+      return cutOff([leader, standby], next, of(leader).ended)
     }
   },
   {
@@ -106,4 +133,5 @@ const faults: ReadonlyArray<Fault> = [
 
 const weighted = faults.flatMap((fault) => Array.from({ length: fault.weight }, () => fault))
 
-export const nextFault = (next: Random): Fault => pick(next, weighted)
+/** The fault of a number, from 0: each kind once, then by weight. */
+export const faultOf = (number: number, next: Random): Fault => faults[number] ?? pick(next, weighted)

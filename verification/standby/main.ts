@@ -19,7 +19,7 @@ import { random } from "../harness/Random.ts"
 import { count, type Counts, listed, percentile } from "../harness/Statistics.ts"
 import { enlistAll } from "../harness/Trader.ts"
 import { sleep, until } from "../harness/Wait.ts"
-import { nextFault } from "./Faults.ts"
+import { faultOf } from "./Faults.ts"
 import { Pair } from "./Pair.ts"
 
 const { values } = numbers({ faults: 20, users: 4, callers: 2, sockets: 20, seed: 1, calm: 500 })
@@ -64,7 +64,7 @@ try {
     const leader = await pair.settled()
     const standby = pair.members.find((member) => member !== leader)!
     await sleep(next() * values.calm)
-    const fault = nextFault(next)
+    const fault = faultOf(i - 1, next)
     let begun_ms = 0
     const over = fault.inject(pair, leader, standby, next, () => (begun_ms = performance.now()))
     if (fault.takesOver) {
