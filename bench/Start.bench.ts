@@ -17,8 +17,8 @@ import { header, type Summary, summary } from "./Harness.ts"
 import { cpuOf } from "../verification/harness/Cpu.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const program = join(root, "dist/bin/main.js")
-const modules = join(root, "dist/main.js")
+const program = join(root, "dist/packages/gateway/dist/bin/main.js")
+const modules = join(root, "dist/packages/gateway/dist/main.js")
 
 /** Time limit of a start, in ms. */
 const START_MS = 60_000

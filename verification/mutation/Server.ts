@@ -1,5 +1,6 @@
 /** Runs test files for {@link Runner} in one Vitest that stays, so that only changed sources are transformed again. */
 import { join, relative } from "node:path"
+import { inspect } from "node:util"
 import { createVitest, type TestModule } from "vitest/node"
 import type { Request, Response, TestFile } from "./Runner.ts"
 import * as Sources from "./Sources.ts"
@@ -34,7 +35,7 @@ const run = async ({ bail, sources, tests }: Request): Promise<Response> => {
   vitest.state.filesMap.clear()
   vitest.state.idMap.clear()
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(tests.map((test) => known.get(test)!))
-  return { files: testModules.map(resultOf), errors: unhandledErrors.map(String) }
+  return { files: testModules.map(resultOf), errors: unhandledErrors.map((error) => inspect(error, { depth: 0 })) }
 }
 
 // it leads a group of processes, which end with the runner

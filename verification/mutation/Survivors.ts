@@ -435,5 +435,110 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     right: "2 * NOTICE_MS",
     wrong: "2 / NOTICE_MS",
     tests: ["test/ws/MessageRate.test.ts"]
+  },
+  {
+    name: "a restore begins no fork",
+    module: "/backend/Restore.ts",
+    right: "journal.beginFork(fork, head_seq, now_ms)",
+    wrong: "",
+    tests: ["test/e2e/Restore.test.ts"]
+  },
+  {
+    name: "a copy with entries that the database lost is built anew",
+    module: "/shared/Copy.ts",
+    right: "if (onReplaced === undefined)",
+    wrong: "if (position < 0 || onReplaced === null)",
+    tests: ["test/backend/journal/shared/Standby.test.ts"]
+  },
+  {
+    name: "a leader does not compare its position with the database",
+    module: "/shared/Lease.ts",
+    right: "if (position !== end && position !== request?.turn.position)",
+    wrong: "if (position < 0)",
+    tests: ["test/backend/journal/shared/Standby.test.ts"]
+  },
+  {
+    name: "a journal that ends before its last commit is opened",
+    module: "/journal/Journal.ts",
+    right: "if (position > journal.position)",
+    wrong: "if (position < 0)",
+    tests: ["test/backend/journal/Journal.test.ts"]
+  },
+  {
+    name: "a leader that cannot commit keeps the lead",
+    module: "/read-model/HistoryWriter.ts",
+    right: "progressed_ms = now()\n      return leadership.resign",
+    wrong: "progressed_ms = now()\n      return Effect.void",
+    tests: ["test/services/read-model/HistoryWriter.test.ts"]
+  },
+  {
+    name: "engine time is the time of the wall clock, and waits for it",
+    module: "/server/EngineClock.ts",
+    right: "this.time += behind > 0 ? Math.min(behind, elapsed * CATCH_UP) : Math.max(behind, -elapsed * FALL_BACK)",
+    wrong: "this.time += behind > 0 ? behind : Math.max(behind, -elapsed)",
+    tests: ["test/backend/server/EngineClock.test.ts"]
+  },
+  {
+    name: "deleted nonces of a clock that was ahead refuse every earlier time",
+    module: "/sql/SqlNonceStore.ts",
+    right: "mark.digest BETWEEN ${beginOf(now - RANGE_MS)} AND ${beginOf(now + 2 * retention_ms)}",
+    wrong: "mark.digest >= ${beginOf(now - RANGE_MS)}",
+    tests: ["test/layers/sql/SqlStores.test.ts"]
+  },
+  {
+    name: "events that memory no longer has are not replayed",
+    module: "/server/EventStream.ts",
+    right: "this.replays !== undefined && seq + 1 < log.oldest",
+    wrong: "this.replays !== undefined && seq + 1 < 0",
+    tests: ["test/backend/server/EventStream.test.ts"]
+  },
+  {
+    name: "a promotion that may have lost changes is trusted",
+    module: "/sql/Promotions.ts",
+    right: "const until_ms = isLossless ? 0 : now_ms + SEEN_WITHIN_MS",
+    wrong: "const until_ms = 0",
+    tests: ["test/layers/sql/Promotions.test.ts"]
+  },
+  {
+    name: "a Redis that starts without its data accepts nonces at once",
+    module: "/redis/RedisNonceStore.ts",
+    right: 'if not since or (marker[2] ~= ARGV[2] and ARGV[3] == "0") then',
+    wrong: "if not since then",
+    tests: ["test/layers/redis/RedisStores.test.ts"]
+  },
+  {
+    name: "the absences of before a restart are not read",
+    module: "/trading/DeadMansSwitch.ts",
+    right: "if (absence.isUnread) yield* restore(user_id, absence)",
+    wrong: "",
+    tests: ["test/services/trading/DeadMansSwitch.test.ts"]
+  },
+  {
+    name: "the version of the read model is not compared",
+    module: "/read-model/Projector.ts",
+    right: "if (at?.version === undefined || at.version === version) break",
+    wrong: "break",
+    tests: ["test/services/read-model/Versions.test.ts"]
+  },
+  {
+    name: "a change of the rules keeps no closing snapshot",
+    module: "/journal/Recovery.ts",
+    right: "    ClosingSnapshots.keep(journal.path, from.start.position)\n",
+    wrong: "",
+    tests: ["test/backend/journal/Recover.test.ts"]
+  },
+  {
+    name: "a journal of an older layout is refused",
+    module: "/journal/JournalSchema.ts",
+    right: 'new Set(["6"])',
+    wrong: "new Set()",
+    tests: ["test/backend/journal/Journal.test.ts"]
+  },
+  {
+    name: "a lost read model of a restored backend continues",
+    module: "/server/EventStream.ts",
+    right: "if (next === undefined || seq > next.head_seq) return false",
+    wrong: "if (next === undefined) return false",
+    tests: ["test/backend/server/EventStream.test.ts"]
   }
 ]
