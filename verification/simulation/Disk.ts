@@ -80,6 +80,7 @@ export class Disk {
         return position()
       },
       fork: origin.epoch,
+      isShared: false,
       checksum: 0,
       begin: () => {
         die()

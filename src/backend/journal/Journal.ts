@@ -12,7 +12,7 @@
  * - `blocks`: the entries of a turn in rows of about 64 KiB ({@link Block}). A checksum over all entries so far locates
  *   altered or lost entries.
  * - `command_ids`: the positions of the ids of the last 24 h ({@link CommandIds}).
- * - `links`: order ids by order_link_id, permanent.
+ * - `links`: order ids by order_link_id, permanent ({@link LinkIndex}).
  * - `transfers`: transfers by id and version, permanent.
  * - `checkpoints`: the state hash at a position, which a replay must reproduce.
  */
@@ -48,7 +48,7 @@ import {
   TABLES,
   writeFork
 } from "./JournalSchema.ts"
-import { RecentLinks } from "./RecentLinks.ts"
+import * as LinkIndex from "./LinkIndex.ts"
 
 /** A repeated command_id gets the stored result for this long. Source: docs/contract/boundary.md#command-ids. */
 export const COMMAND_ID_RETENTION_MS = 24 * 60 * 60 * 1000
@@ -139,6 +139,15 @@ const toCheckpoint = (row: Row): Checkpoint => ({
   state_hash: row["state_hash"] as string
 })
 
+/** Gives an open file of an older layout this one. Its missing tables exist by now. */
+const migrate = (db: DatabaseSync): void => {
+  if (db.prepare("SELECT 1 FROM meta WHERE key = 'layout' AND value = ?").get(LAYOUT) !== undefined) return
+  db.exec("BEGIN IMMEDIATE")
+  LinkIndex.chain(db)
+  db.prepare("UPDATE meta SET value = ? WHERE key = 'layout'").run(LAYOUT)
+  db.exec("COMMIT")
+}
+
 /** Excludes a second writer until `release`; the operating system releases the lock when the process dies. */
 export const lock = (path: string): (() => void) => {
   const db = new DatabaseSync(path)
@@ -201,12 +210,10 @@ export class Journal {
   private readonly insertStatement: StatementSync
   private readonly blockStatement: StatementSync
   private readonly chainStatement: StatementSync
-  private readonly findLinkStatement: StatementSync
-  private readonly insertLinkStatement: StatementSync
   private readonly findTransferStatement: StatementSync
   private readonly insertTransferStatement: StatementSync
   private readonly insertPortionStatement: StatementSync
-  private readonly recentLinks = new RecentLinks()
+  private readonly links: LinkIndex.LinkIndex
   private readonly block = new Block()
   /** Loaded on first use: only a writer needs it. */
   private commandIds: CommandIds | undefined
@@ -239,8 +246,7 @@ export class Journal {
     this.insertStatement = db.prepare("INSERT INTO blocks (position, first, entries, chain) VALUES (?, ?, ?, ?)")
     this.blockStatement = db.prepare("SELECT first, entries FROM blocks WHERE position >= ? ORDER BY position LIMIT 1")
     this.chainStatement = db.prepare("SELECT chain FROM blocks WHERE position = ?")
-    this.findLinkStatement = db.prepare("SELECT order_id FROM links WHERE account = ? AND link = ?")
-    this.insertLinkStatement = db.prepare("INSERT INTO links (account, link, order_id) VALUES (?, ?, ?)")
+    this.links = new LinkIndex.LinkIndex(db, path)
     this.findTransferStatement = db.prepare(
       "SELECT seq, transfer, checksum FROM transfers WHERE user_id = ? AND transfer_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
     )
@@ -291,10 +297,10 @@ export class Journal {
         const meta = { layout: LAYOUT, ...origin, checksum: originChecksum(origin) }
         for (const [key, value] of Object.entries(meta)) insert.run(key, String(value))
         db.prepare("INSERT INTO eras (position, rules) VALUES (0, ?)").run(origin.rules)
+        LinkIndex.begin(db)
         db.exec("COMMIT")
       }
-      // tables that an older layout lacks exist by now
-      db.prepare("UPDATE meta SET value = ? WHERE key = 'layout' AND value <> ?").run(LAYOUT, LAYOUT)
+      migrate(db)
       const journal = new Journal(path, db, origin, release, options)
       // a copy may end anywhere: its database has the rest
       if (options.copy !== true) journal.witness = new HeadWitness.HeadWitness(path, journal.fork)
@@ -467,19 +473,14 @@ export class Journal {
     this.db.prepare("INSERT OR REPLACE INTO eras (position, rules) VALUES (?, ?)").run(this.last, rules)
   }
 
-  /** The order id of an account's link, from the file or the open transaction. */
+  /** The order id of an account's link. */
   findLink(account: number, link: string): string | undefined {
-    const key = `${account} ${link}`
-    const recent = this.recentLinks.get(key)
-    if (recent !== undefined) return recent
-    const row = this.findLinkStatement.get(account, link) as Row | undefined
-    return row === undefined ? undefined : (row["order_id"] as string)
+    return this.links.find(account, link)
   }
 
   /** Stores a link in the open transaction. */
   addLink(account: number, link: string, order_id: string): void {
-    this.insertLinkStatement.run(account, link, order_id)
-    this.recentLinks.set(`${account} ${link}`, order_id)
+    this.links.add(account, link, order_id)
   }
 
   /** The latest version of a user's transfer before the event `seq`: its JSON, and the seq of that version. */
@@ -661,6 +662,11 @@ export class Journal {
     this.appendTurn = append
   }
 
+  /** Whether commits append to a database. */
+  get isShared(): boolean {
+    return this.appendTurn !== undefined
+  }
+
   rollback(): void {
     this.last = this.sealed = this.committed
     this.chain = this.committedChain
@@ -668,7 +674,7 @@ export class Journal {
     this.isBegun = false
     this.block.clear()
     this.commandIds = undefined
-    this.recentLinks.clear()
+    this.links.clear()
     if (this.db.isTransaction) this.rollbackStatement.run()
   }
 

@@ -4,9 +4,9 @@ import { crc32 } from "node:zlib"
 import { JournalError, RECOVERY_HINT } from "./JournalError.ts"
 
 /** Layout version of the file. Open journals of {@link MIGRATES} get it; others are refused. */
-export const LAYOUT = "7"
-/** Older layouts, which lack only tables: 6 has no `forks`. */
-const MIGRATES: ReadonlySet<string> = new Set(["6"])
+export const LAYOUT = "8"
+/** Older layouts: 6 has no `forks`, 6 and 7 have `links` without checksums. */
+const MIGRATES: ReadonlySet<string> = new Set(["6", "7"])
 
 /** The settings under which the journal was created. Results depend on them, so they never change. */
 export interface Origin {
@@ -33,7 +33,8 @@ export const TABLES = `
     portion INTEGER PRIMARY KEY, until_ms INTEGER NOT NULL, ids BLOB NOT NULL, checksum INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS links (
-    account INTEGER NOT NULL, link TEXT NOT NULL, order_id TEXT NOT NULL, PRIMARY KEY (account, link)
+    account INTEGER NOT NULL, link TEXT NOT NULL, order_id TEXT NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (account, link)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS transfers (
     user_id TEXT NOT NULL, transfer_id TEXT NOT NULL, seq INTEGER NOT NULL, transfer TEXT NOT NULL,

@@ -24,6 +24,11 @@ import { WireWriter } from "../../node/WireWriter.ts"
 export const QUEUE_COMMANDS_MAX = 65_536
 /** Maximum number of commands per turn, which is one transaction; the rest go into the next turn. */
 export const TURN_COMMANDS_MAX = 4096
+/**
+ * The same where turns become durable in a database: the engine applies the next part of the queue while the database
+ * works on this one.
+ */
+export const SHARED_TURN_COMMANDS_MAX = 512
 /** Journal entries between two checkpoints, at least. */
 export const CHECKPOINT_ENTRIES = 10_000
 /** Time of turns between two checkpoints, at least, in times of what the last one took. */
@@ -317,8 +322,9 @@ export class Writer<S, C> implements Submitter {
   private *apply(): Slices<AppliedTurn | undefined> {
     const { machine, state, journal, log, now } = this.options
     if (this.inFlight === undefined && this.isCheckpointDue()) yield* this.checkpoint()
-    const turn = this.queue.length <= TURN_COMMANDS_MAX ? this.queue : this.queue.slice(0, TURN_COMMANDS_MAX)
-    this.queue = turn === this.queue ? [] : this.queue.slice(TURN_COMMANDS_MAX)
+    const most = journal.isShared ? SHARED_TURN_COMMANDS_MAX : TURN_COMMANDS_MAX
+    const turn = this.queue.length <= most ? this.queue : this.queue.slice(0, most)
+    this.queue = turn === this.queue ? [] : this.queue.slice(most)
     this.at_ms = Math.max(this.at_ms, now())
     const ticks = this.tickDue && machine.tickMatters(state, this.at_ms)
     this.tickDue = false
@@ -372,6 +378,7 @@ export class Writer<S, C> implements Submitter {
 
   private commit(turn: AppliedTurn): void {
     if (this.send(turn)) this.finish(turn)
+    else if (this.queue.length > 0) this.schedule()
   }
 
   /** Gives a turn to the journal while no other is in flight. Returns true if the turn is durable already. */

@@ -46,6 +46,23 @@ const fill = (journal: Journal, amounts: ReadonlyArray<number>): FakeState => {
   return state
 }
 
+const LINKS = ["1 b", "2 a", "2 b", "2 c", "10 b"].map((key) => [key, `order ${key}`])
+/** Adds the links in another order than that of their keys, after a look-up as an order does it, and without one. */
+const addLinks = (journal: Journal): void => {
+  journal.begin()
+  for (const [i, key] of ["2 b", "10 b", "1 b", "2 c", "2 a"].entries()) {
+    const [account, link] = key.split(" ") as [string, string]
+    if (i % 2 === 0) assert.isUndefined(journal.findLink(Number(account), link))
+    journal.addLink(Number(account), link, `order ${key}`)
+  }
+  journal.commit()
+}
+const foundLinks = (journal: Journal) =>
+  LINKS.map(([key]) => {
+    const [account, link] = key!.split(" ") as [string, string]
+    return [key, journal.findLink(Number(account), link)]
+  })
+
 const refused = (f: () => unknown): string => {
   try {
     f()
@@ -238,20 +255,73 @@ describe("Journal", () => {
     )
   })
 
-  it("opens a journal of layout 6, which has no forks", () => {
+  it("opens a journal of layout 6, which has no forks and no checksums of order_link_ids", () => {
     const journal = open()
     fill(journal, [1])
+    addLinks(journal)
     journal.close()
     const db = new DatabaseSync(path)
-    db.exec("DROP TABLE forks; UPDATE meta SET value = '6' WHERE key = 'layout'")
+    db.exec("DROP TABLE forks; DELETE FROM links WHERE account < 0; ALTER TABLE links DROP COLUMN checksum")
+    db.exec("UPDATE meta SET value = '6' WHERE key = 'layout'")
     db.close()
     const old = Journal.read(path)
     assert.strictEqual(old.fork, old.origin.epoch)
+    assert.deepStrictEqual(foundLinks(old), LINKS)
+    assert.isUndefined(old.findLink(2, "other"))
     old.close()
     const migrated = Journal.existing(path)
     migrated.beginFork("fork-2", 1, 1)
     assert.strictEqual(migrated.fork, "fork-2")
+    assert.deepStrictEqual(foundLinks(migrated), LINKS)
+    migrated.begin()
+    migrated.addLink(2, "later", "order 2 later")
+    migrated.commit()
     migrated.close()
+    const again = Journal.existing(path)
+    assert.strictEqual(again.findLink(2, "later"), "order 2 later")
+    assert.isUndefined(again.findLink(2, "lates"))
+    again.close()
+  })
+
+  it("refuses a look-up of an order_link_id at a damaged row, and at each row that is missing", () => {
+    const damages = [
+      "UPDATE links SET order_id = 'other' WHERE account = 2 AND link = 'b'",
+      "UPDATE links SET link = 'bb' WHERE account = 2 AND link = 'b'",
+      "UPDATE links SET link = 'A' WHERE account = 2 AND link = 'b'",
+      "UPDATE links SET account = 9 WHERE account = 2 AND link = 'b'",
+      "DELETE FROM links WHERE account = 2 AND link = 'b'",
+      "DELETE FROM links"
+    ]
+    for (const [i, damage] of damages.entries()) {
+      path = join(directory, `damaged-${i}`, "journal.sqlite")
+      const journal = open()
+      addLinks(journal)
+      journal.close()
+      const db = new DatabaseSync(path)
+      db.exec(damage)
+      db.close()
+      const damaged = Journal.existing(path)
+      assert.throws(() => damaged.findLink(2, "b"), /index of order_link_ids .* Restore the last backup/u, damage)
+      damaged.close()
+    }
+  })
+
+  it("keeps the index of order_link_ids through a rollback", () => {
+    const journal = open()
+    addLinks(journal)
+    journal.begin()
+    journal.addLink(2, "bb", "gone")
+    journal.rollback()
+    assert.deepStrictEqual(foundLinks(journal), LINKS)
+    assert.isUndefined(journal.findLink(2, "bb"))
+    journal.begin()
+    journal.addLink(2, "bb", "kept")
+    journal.commit()
+    journal.close()
+    const again = Journal.existing(path)
+    assert.strictEqual(again.findLink(2, "bb"), "kept")
+    assert.deepStrictEqual(foundLinks(again), LINKS)
+    again.close()
   })
 
   it("refuses other rules, another layout, a second writer and a missing file", () => {

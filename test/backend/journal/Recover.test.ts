@@ -535,9 +535,9 @@ describe("a damaged middle", () => {
     playing.play(200)
     playing.journal.close()
     const db = new DatabaseSync(path)
-    db.exec("DELETE FROM links WHERE link = (SELECT min(link) FROM links)")
+    db.exec("DELETE FROM links WHERE link = (SELECT min(link) FROM links WHERE account >= 0)")
     db.close()
-    assert.match(refused(recovering), /its index gives nothing for order_link_id/)
+    assert.match(refused(recovering), /the index of order_link_ids does not match its checksum/)
   })
 
   it("of the index of transfers is refused too, as is another configuration", () => {

@@ -2,7 +2,7 @@ import { status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { type Machine, SLICE_MS } from "../../../src/backend/engine/Machine.ts"
 import { EventLog } from "../../../src/backend/journal/EventLog.ts"
-import { Journal } from "../../../src/backend/journal/Journal.ts"
+import { Journal, type OpenOptions, type Turn } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
 import {
@@ -10,6 +10,7 @@ import {
   QUEUE_COMMANDS_MAX,
   SPACE_BYTES_MIN,
   SPACE_MS,
+  SHARED_TURN_COMMANDS_MAX,
   TURN_COMMANDS_MAX,
   Writer
 } from "../../../src/backend/server/Writer.ts"
@@ -32,18 +33,19 @@ let onEvents: () => void = () => {}
 const spaces: Array<boolean> = []
 const failures: Array<unknown> = []
 
-const open = (of: Machine<FakeState, FakeConfig> = machine) => {
-  journal = Journal.open(journalPath(place.directory), () => ({
+const open = (of: Machine<FakeState, FakeConfig> = machine, options: OpenOptions = {}) => {
+  const origin = () => ({
     epoch: "e",
     rules: machine.rules,
     config: `{"start":0}`,
     ids_key: "0001020304050607",
     created_at_ms: 0
-  }))
+  })
+  journal = Journal.open(journalPath(place.directory), origin, options)
   const commit = journal.commit.bind(journal)
   journal.commit = () => {
     commits++
-    commit()
+    return commit()
   }
   const replayed = replay(machine, journal)
   state = replayed.state
@@ -115,6 +117,41 @@ describe("Writer", () => {
     assert.deepStrictEqual([one.decoded.length, two.decoded.length], [100, 100])
     assert.strictEqual(log.head, 400)
     assert.strictEqual(journal.position, 200)
+  })
+
+  it("applies the next part of a long queue while a database makes the first part durable", async () => {
+    await writer.stop()
+    journal.close()
+    open(machine, { copy: true })
+    const [appended, acknowledge]: [Array<Turn>, Array<() => void>] = [[], []]
+    journal.share((turn) => {
+      appended.push(turn)
+      return new Promise((resolve) => acknowledge.push(resolve))
+    })
+    const one = caller()
+    submit(one, deposit(1))
+    await turn()
+    acknowledge[0]!()
+    await turn()
+    const count = 2 * SHARED_TURN_COMMANDS_MAX
+    for (let i = 0; i < count; i++) submit(one, deposit(1, `d-${i}`))
+    await turn()
+    await turn()
+    assert.deepStrictEqual([state.balance, appended.length, one.decoded.length], [1 + count, 2, 1])
+    acknowledge[1]!()
+    await turn()
+    assert.deepStrictEqual([appended.length, one.decoded.length], [3, 1 + count / 2])
+    acknowledge[2]!()
+    await turn()
+    assert.strictEqual(one.decoded.length, 1 + count)
+    assert.deepStrictEqual(
+      appended.map(({ first, position }) => [first, position]),
+      [
+        [1, 1],
+        [2, 1 + count / 2],
+        [2 + count / 2, 1 + count]
+      ]
+    )
   })
 
   it("publishes the events of a turn, which are durable, before it sends the results", async () => {

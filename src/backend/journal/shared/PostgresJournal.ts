@@ -7,8 +7,9 @@
  * Tables:
  * - `journal_origin`: the origin, as JSON.
  * - `journal_lease`: one row with the term, its holder and the end of the journal. Its lock orders appends and terms.
+ * - `journal`: one row per turn, the entries in the format of a block of the file. The server compresses them with LZ4 where
+ *   it was built with it: its log, the table and the standbys get a fraction of the bytes.
  * - `journal_forks`: the histories that restores began.
- * - `journal`: one row per turn, the entries in the format of a block of the file.
  *
  * The session's lock is an advisory one. The server ends a session that is idle for {@link IDLE_MS}: the lock of a
  * suspended or disconnected leader is free then.
@@ -44,6 +45,25 @@ const TABLES = `
     position BIGINT PRIMARY KEY, fork TEXT NOT NULL, head_seq BIGINT NOT NULL, made_at_ms BIGINT NOT NULL
   );
   INSERT INTO journal_lease (one, term, holder, position) VALUES (1, 0, '', 0) ON CONFLICT DO NOTHING`
+
+/** Whether the server is a standby, has the tables, and could compress new entries though it does not. */
+const SERVER = `
+  SELECT pg_is_in_recovery() AS standby, to_regclass('journal_forks') IS NOT NULL AS made,
+    EXISTS (SELECT FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))
+      AND NOT EXISTS (
+        SELECT FROM pg_attribute
+        WHERE attrelid = to_regclass('journal') AND attname = 'entries' AND attstorage = 'm' AND attcompression = 'l'
+      ) AS compressible`
+/**
+ * Compresses the entries of new rows. It locks the table, and appends would wait behind that: where a backup or another
+ * reader holds it, the next session tries again.
+ */
+const COMPRESS = `
+  DO $$ BEGIN
+    SET LOCAL lock_timeout = 100;
+    ALTER TABLE journal ALTER COLUMN entries SET STORAGE MAIN, ALTER COLUMN entries SET COMPRESSION lz4;
+  EXCEPTION WHEN lock_not_available OR insufficient_privilege THEN NULL;
+  END $$`
 
 const ORIGIN = "SELECT origin FROM journal_origin WHERE one = 1"
 const INSERT_ORIGIN = "INSERT INTO journal_origin (one, origin) VALUES (1, $1) ON CONFLICT DO NOTHING"
@@ -149,13 +169,11 @@ const connect = Effect.fnUntraced(function* (
     applicationName: "trading-backend journal",
     startupParameters: { idle_session_timeout: String(IDLE_MS), statement_timeout: "0", lock_timeout: "0" }
   }).pipe(Effect.mapError(lost))
-  const [server] = (yield* Effect.mapError(
-    connection.query("SELECT pg_is_in_recovery() AS standby, to_regclass('journal_forks') IS NOT NULL AS made"),
-    lost
-  )).rows
+  const run = (statement: string) => Effect.mapError(connection.query(statement, [], false), lost)
+  const [server] = (yield* run(SERVER)).rows
   if (server!["standby"] === true) return yield* new SessionLost({ message: "the server is a standby of PostgreSQL" })
-  if (server!["made"] !== true)
-    for (const statement of TABLES.split(";")) yield* Effect.mapError(connection.query(statement, [], false), lost)
+  if (server!["made"] !== true) for (const statement of TABLES.split(";")) yield* run(statement)
+  if (server!["compressible"] === true) yield* run(COMPRESS)
   return sessionOf(connection)
 })
 

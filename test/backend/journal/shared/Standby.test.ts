@@ -115,6 +115,51 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     assert.strictEqual(await head(second), 200, "nothing was applied twice")
   })
 
+  it("compresses entries, also those of a journal that was made without, and waits for no reader of it", async () => {
+    const sql = <A>(run: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>) =>
+      Effect.runPromise(Effect.flatMap(SqlClient.SqlClient, run).pipe(Effect.provide(server.client(schema))))
+    const isCompressed = async () => {
+      const [row] = await sql(
+        (sql) =>
+          sql<{ found: string }>`SELECT attstorage::text || attcompression::text AS found FROM pg_attribute
+            WHERE attrelid = to_regclass('journal') AND attname = 'entries'`
+      )
+      return row!.found === "ml"
+    }
+    const first = await backend("first")
+    await leads(first)
+    assert.isTrue(await isCompressed())
+    await sql((sql) =>
+      sql.unsafe("ALTER TABLE journal ALTER entries SET STORAGE EXTERNAL, ALTER entries SET COMPRESSION default")
+    )
+    await submitAll(first.client, [commands("a", 50)])
+    await stop(first)
+
+    // a backup that reads the table for long
+    const second = await sql((sql) =>
+      sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`SELECT count(*) FROM journal`
+          const started = yield* Effect.promise(() => backend("second"))
+          yield* Effect.promise(() => leads(started))
+          return started
+        })
+      )
+    )
+    assert.isFalse(await isCompressed())
+    assert.strictEqual(await head(second), 100)
+    await stop(second)
+
+    const third = await backend("third")
+    await leads(third)
+    assert.isTrue(await isCompressed())
+    await submitAll(third.client, [commands("b", 50)])
+    await stop(third)
+    const fourth = await backend("fourth")
+    await leads(fourth)
+    assert.strictEqual(await head(fourth), 200, "rows of both kinds are read")
+  })
+
   it("serves reads of the Referee at a standby that is asked to, with its position", async () => {
     const first = await backend("first")
     await leads(first)
