@@ -27,7 +27,7 @@ ${tableOf(Object.values(ofGateway))}
 ## The backend
 
 These apply to the embedded backend and to \`npm run backend\`. An existing journal keeps some of them: see
-[operations.md](../operations.md#settings).
+[settings and secrets](../operations/settings.md#settings).
 
 ${tableOf(ofBackend)}
 `

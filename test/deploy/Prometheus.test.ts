@@ -66,12 +66,11 @@ describe("the files for Prometheus and Grafana", () => {
   })
 
   it("give each alert a severity and a runbook section that exists", () => {
-    const headings = [read("docs/operations.md"), read("docs/scale.md")].join("\n")
     for (const { alert, annotations, labels } of rules) {
       assert.include(["page", "ticket"], labels.severity, alert)
       assert.isAbove(annotations.summary.length, 10, alert)
-      const section = /operations\.md, ([^:;]+)/u.exec(annotations.action)?.[1]
-      if (section !== undefined) assert.match(headings, new RegExp(`^## ${section}`, "mu"), alert)
+      for (const [, path, section] of annotations.action.matchAll(/(docs\/[\w/-]+\.md)(?:, ([^:;]+))?/gu))
+        assert.match(read(path!), new RegExp(section === undefined ? "^# " : `^## ${section}$`, "mu"), alert)
     }
   })
 

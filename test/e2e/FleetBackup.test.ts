@@ -1,4 +1,4 @@
-/** The commands of docs/operations.md that back up and restore the database of a fleet. */
+/** The commands of docs/operations/backup.md that back up and restore the database of a fleet. */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-/** The steps of docs/operations.md that rotate the signing key of tokens. */
+/** The steps of docs/operations/settings.md that rotate the signing key of tokens. */
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

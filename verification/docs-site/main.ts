@@ -21,7 +21,7 @@ const questions: Readonly<Record<string, string>> = {
   "resume a private stream": "recipes/resume-a-stream",
   "rotate api key": "recipes/rotate-a-key",
   "make sub-accounts": "recipes/make-sub-accounts",
-  "backup restore": "operations",
+  "backup restore": "operations/backup",
   GatewayRedisDown: "runbooks/GatewayRedisDown",
   "model context protocol": "guides/mcp"
 }

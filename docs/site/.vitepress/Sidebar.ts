@@ -17,6 +17,9 @@ const pages = (folder: string, ...first: ReadonlyArray<string>) => {
   return [...new Set(order)].filter((name) => names.includes(name)).map((name) => page(`${folder}/${name}`))
 }
 
+/** Pages of operations, in the order in which an operator needs them. */
+const TASKS = ["machine", "fleet", "settings", "backup", "standby", "upgrade", "failure-points", "metrics", "traces", "capacity", "security", "faults"]
+
 export const sidebar = () => [
   { text: "Guides", items: pages("guides", "first-fill", "first-bot", "market-maker", "client", "embedding", "backend") },
   { text: "Recipes", items: pages("recipes", "index") },
@@ -26,7 +29,12 @@ export const sidebar = () => [
   },
   // a group that folds has a page of its own: its heading is a link, beside the button that folds it
   { text: "Contract", link: "/contract/", collapsed: true, items: pages("contract", "README").slice(1) },
-  { text: "Operations", items: [page("operations.md"), page("scale.md"), page("benchmarks.md")] },
+  {
+    text: "Operations",
+    link: "/operations/",
+    collapsed: true,
+    items: [...pages("operations", "index", ...TASKS).slice(1), page("scale.md"), page("benchmarks.md")]
+  },
   { text: "Runbooks", link: "/runbooks/", collapsed: true, items: pages("runbooks", "index").slice(1) },
   {
     text: "Development",

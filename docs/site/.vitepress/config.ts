@@ -50,7 +50,7 @@ export default defineConfig({
       { text: "Guides", link: "/guides/first-fill" },
       { text: "Recipes", link: "/recipes/" },
       { text: "Reference", link: "/reference/rest" },
-      { text: "Operations", link: "/operations" },
+      { text: "Operations", link: "/operations/" },
       {
         text: version,
         items: [

@@ -8,7 +8,7 @@ export class JournalError extends Schema.TaggedError<JournalError>()("JournalErr
 }) {}
 
 /** Advice for the operator of a damaged journal. */
-export const RECOVERY_HINT = `Nothing was started. Restore the last backup: docs/operations.md, "A damaged journal"`
+export const RECOVERY_HINT = `Nothing was started. Restore the last backup: docs/operations/backup.md, "A damaged journal"`
 
 /** Advice for the operator of a shared journal that lacks entries. */
 export const RESTORED_HINT =

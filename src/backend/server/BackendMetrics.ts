@@ -1,6 +1,6 @@
 /**
  * The backend's metrics in Prometheus format. A backend that runs alone serves them at METRICS_PORT; the embedded one
- * is part of the gateway's /metrics. Names and meanings are in one table, which docs/operations.md repeats verbatim.
+ * is part of the gateway's /metrics. Names and meanings are in one table, which docs/operations/metrics.md repeats verbatim.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Context, Effect, Metric, type Scope } from "effect"

@@ -1,5 +1,5 @@
 /**
- * Every metric of the gateway: name, type, labels, meaning, in one table, which docs/operations.md repeats word by word.
+ * Every metric of the gateway: name, type, labels, meaning, in one table, which docs/operations/metrics.md repeats word by word.
  * Values of labels are few and known: an endpoint's path, a word of a catalogue, never a user, an address or an id.
  * Source: docs/contract/rest.md#service-endpoints, docs/contract/boundary.md#lagging.
  */

@@ -1,10 +1,10 @@
-/** The tables of metrics are those of docs/operations.md, word by word. */
+/** The tables of metrics are those of docs/operations/metrics.md, word by word. */
 import { readFileSync } from "node:fs"
 import { assert, it } from "vitest"
 import { catalogue as ofBackend } from "../../../src/backend/server/BackendMetrics.ts"
 import { catalogue } from "../../../src/services/operations/MetricNames.ts"
 
-const documented = readFileSync("docs/operations.md", "utf8")
+const documented = readFileSync("docs/operations/metrics.md", "utf8")
 
 it("are documented name by name, with their labels", () => {
   for (const [name, { about, labels }] of Object.entries(catalogue)) {
