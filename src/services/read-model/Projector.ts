@@ -150,7 +150,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       if (!isNewerLogged)
         yield* Effect.logError(
           `the read model has version ${at.version}, this gateway has version ${version}: it writes and shows no events. ` +
-            "Replace it by the newer version, or take the way back of docs/operations/upgrade.md"
+            "Replace it by the newer version, or take the way back of docs/operations/upgrade.md#go-back"
         )
       isNewerLogged = true
       yield* writer.yieldLead
