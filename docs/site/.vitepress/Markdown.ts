@@ -24,6 +24,15 @@ export const linkRepository = (md: MarkdownRenderer, code: string): void => {
   })
 }
 
+/** What a page is about, for search engines: its first paragraph, without marks. */
+export const descriptionOf = (source: string): string | undefined =>
+  source
+    .split("\n\n")
+    .find((block) => /^[\p{L}`"[]/u.test(block))
+    ?.replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, "$1")
+    .replaceAll(/[`*]/gu, "")
+    .replaceAll(/\s+/gu, " ")
+
 /** Languages of a recipe, in the order of the tabs. */
 const titles: Readonly<Record<string, string>> = { ts: "TypeScript", python: "Python", sh: "curl" }
 

@@ -1,19 +1,21 @@
 /**
  * The documentation site: the pages of docs/, as they are. `npm ci && npm run build` in docs/site writes docs/site/dist, which the
- * gateway serves at /docs/. `DOCS_BASE=/ npm run build` builds for a host of its own.
+ * gateway serves at /docs/. `DOCS_BASE=/ npm run build` builds for a host of its own, `npm run export` a version beside others.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitepress"
-import { groupFences, linkRepository, slugOf } from "./Markdown.ts"
+import { descriptionOf, groupFences, linkRepository, slugOf } from "./Markdown.ts"
 import { finish } from "./Finish.ts"
 import { sidebar } from "./Sidebar.ts"
+import { menuOf } from "./theme/Versions.ts"
 
-const { repository, version } = JSON.parse(
+const manifest = JSON.parse(
   readFileSync(fileURLToPath(new URL("../../../package.json", import.meta.url)), "utf8")
 ) as { readonly version: string; readonly repository: { readonly url: string } }
-const code = repository.url.replace(/^git\+|\.git$/gu, "")
+const version = process.env["DOCS_VERSION"] ?? manifest.version
+const code = manifest.repository.url.replace(/^git\+|\.git$/gu, "")
 const base = process.env["DOCS_BASE"] ?? "/docs/"
 const icon = readFileSync(fileURLToPath(new URL("../../../page/icon.svg", import.meta.url)), "utf8")
 
@@ -45,6 +47,7 @@ export default defineConfig({
       groupFences(md)
     }
   },
+  transformPageData: ({ filePath, title }) => ({ description: descriptionOf(readFileSync(join(pages, filePath), "utf8")) ?? title }),
   themeConfig: {
     nav: [
       { text: "Guides", link: "/guides/first-fill" },
@@ -52,10 +55,10 @@ export default defineConfig({
       { text: "Reference", link: "/reference/rest" },
       { text: "Operations", link: "/operations/" },
       {
-        text: version,
+        text: menuOf(version),
         items: [
           { text: "Changes", link: `${code}/blob/main/CHANGELOG.md` },
-          { text: "Other versions", link: `${code}/releases` }
+          { text: "Releases", link: `${code}/releases` }
         ]
       }
     ],
