@@ -1,6 +1,6 @@
 /**
  * A backend that is restored from a backup below running gateways of a fleet: lists and private sockets of each gateway show
- * exactly the open orders of the restored history, and continue in it. Source: docs/operations.md#backup-and-restore.
+ * exactly the open orders of the restored history, and continue in it. Source: docs/operations/backup.md#restore.
  */
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"

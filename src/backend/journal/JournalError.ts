@@ -13,7 +13,7 @@ export const RECOVERY_HINT = `Nothing was started. Restore the last backup: docs
 /** Advice for the operator of a shared journal that lacks entries. */
 export const RESTORED_HINT =
   "They may have been acknowledged. If the database was restored, or a standby without them was promoted, stop all backends " +
-  `and run "npm run backend -- restore"; otherwise correct JOURNAL_URL: docs/operations.md, "A hot standby"`
+  `and run "npm run backend -- restore"; otherwise correct JOURNAL_URL: docs/operations/standby.md`
 
 /** Wraps an error as a JournalError about a file that cannot be read; keeps a JournalError. */
 export const readError = (path: string, where: string, cause: unknown): JournalError =>
