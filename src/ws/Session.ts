@@ -364,8 +364,7 @@ export class Session extends Connection {
       from && {
         recovered,
         stream_id: streams.streamId(),
-        // in a fleet another gateway may have sent events that this one has not received yet
-        head_seq: Math.max(streams.head(feed.user_id), recovered ? from.seq : 0)
+        head_seq: streams.head(feed.user_id)
       }
     feed.join()
     return Effect.gen({ self: this }, function* () {

@@ -242,10 +242,10 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a resume answers a head behind the position of the client",
-    module: "/ws/Session.ts",
-    right: "Math.max(streams.head(feed.user_id), recovered ? from.seq : 0)",
-    wrong: "streams.head(feed.user_id)",
-    tests: ["test/ws/Session.test.ts"]
+    module: "/read-model/UserSnapshots.ts",
+    right: "if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq))) return undefined",
+    wrong: "",
+    tests: ["test/services/read-model/UserSnapshots.test.ts"]
   },
   {
     name: "a delta of a book goes over a change of the stream",
@@ -504,7 +504,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     module: "/redis/RedisNonceStore.ts",
     right: 'if not since or (marker[2] ~= ARGV[2] and ARGV[3] == "0") then',
     wrong: "if not since then",
-    tests: ["test/layers/redis/RedisStores.test.ts"]
+    tests: ["test/layers/redis/RedisOutages.test.ts"]
   },
   {
     name: "the absences of before a restart are not read",
