@@ -1,16 +1,15 @@
 /**
- * Checks the built documentation site as a gateway serves it, in Chromium: title, heading and accessibility of pages in both themes,
- * no refused script, tabs, and whether a search from the keyboard finds the right page first.
+ * Checks the built documentation site as a gateway serves it, in Chromium: title, description, headings and accessibility of every page in
+ * both themes, no refused script, a visible focus, and whether a search from the keyboard finds the right page first.
  * `node verification/docs-site/main.ts [folder for screenshots]`, after the build of docs/site.
  */
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
+import { globSync } from "node:fs"
 import { join } from "node:path"
-import type axe from "axe-core"
 import type { Page } from "playwright-core"
 import { launch } from "../harness/Chromium.ts"
 import { startExchange } from "../harness/Exchange.ts"
 import { until } from "../harness/Wait.ts"
+import { faultsOf, unseenFocus } from "./PageCheck.ts"
 
 /** Questions of readers, and the page that answers each. */
 const questions: Readonly<Record<string, string>> = {
@@ -25,16 +24,25 @@ const questions: Readonly<Record<string, string>> = {
   GatewayRedisDown: "runbooks/GatewayRedisDown",
   "model context protocol": "guides/mcp"
 }
-const visited = ["", "recipes/place-a-stop.html", "reference/errors.html", "runbooks/"]
+/** Presses of Tab on a page at most. */
+const TABS_MAX = 400
+/** Pages whose focus is followed from Tab to Tab, and that are pictured. */
+const visited = [
+  "",
+  "recipes/place-a-stop.html",
+  "reference/errors.html",
+  "runbooks/",
+  "operations/standby.html",
+  "contract/exchange.html"
+]
+const dist = join(import.meta.dirname, "../../docs/site/dist")
+const pages = globSync("**/*.html", { cwd: dist })
+  .filter((path) => path !== "404.html")
+  .map((path) => path.replace(/(?<=^|\/)index\.html$/u, ""))
+  .toSorted()
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
-const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
-  await page.evaluate(axeSource)
-  return page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { readonly axe: typeof axe }).axe.run()
-    return violations.map(({ id, nodes }) => `${id} (${nodes.length}): ${nodes[0]!.html.slice(0, 100)}`)
-  })
-}
+const mounted = (page: Page) =>
+  until("a mounted page", () => page.evaluate<boolean>("document.querySelector('#app').__vue_app__ !== undefined"))
 
 const [pictures] = process.argv.slice(2)
 const exchange = await startExchange()
@@ -46,25 +54,24 @@ try {
     page.on("console", (message) => {
       if (message.type() === "error") faults.push(`${page.url()}: ${message.text()}`)
     })
-    for (const path of visited) {
-      await page.goto(`${exchange.url}/docs/${path}`, { waitUntil: "networkidle" })
-      const heading = await page.locator("h1").innerText()
-      const found = await violations(page)
-      console.log(
-        `${colorScheme} /docs/${path}: "${await page.title()}", "${heading.trim()}", ${found.length} violations`
-      )
+    for (const path of pages) {
+      await page.goto(`${exchange.url}/docs/${path}`)
+      await mounted(page)
+      const found = [...(await faultsOf(page))]
+      if (visited.includes(path)) {
+        found.push(...(await unseenFocus(page, TABS_MAX)).map((one) => `focus is not seen: ${one}`))
+        if (pictures !== undefined)
+          await page.screenshot({ path: join(pictures, `docs-${colorScheme}-${path.replaceAll(/\W+/gu, "-")}.png`) })
+      }
       faults.push(...found.map((one) => `${colorScheme} ${path}: ${one}`))
-      if (pictures !== undefined)
-        await page.screenshot({ path: join(pictures, `docs-${colorScheme}-${path.replaceAll(/\W+/gu, "-")}.png`) })
     }
+    console.log(`${colorScheme}: ${pages.length} pages`)
     await page.close()
   }
   const page = await browser.newPage()
   await page.goto(`${exchange.url}/docs/`)
-  // the search answers to its key once Vue has mounted the page
-  await until("a mounted page", () =>
-    page.evaluate<boolean>("document.querySelector('#app').__vue_app__ !== undefined")
-  )
+  // the search answers to its key then
+  await mounted(page)
   for (const [question, answer] of Object.entries(questions)) {
     // the box opens with the last question and its results
     await page.evaluate("sessionStorage.clear()")

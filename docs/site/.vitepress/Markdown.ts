@@ -24,6 +24,36 @@ export const linkRepository = (md: MarkdownRenderer, code: string): void => {
   })
 }
 
+/** An empty header cell is no header: a header row without text is left out, and below an empty first cell the first column names the rows. */
+export const nameRows = (md: MarkdownRenderer): void => {
+  md.core.ruler.push("name-rows", (state) => {
+    const { tokens } = state
+    const kept: typeof tokens = []
+    let namesRows = false
+    for (let i = 0; i < tokens.length; i++) {
+      const token = tokens[i]!
+      if (token.type === "thead_open") {
+        const end = tokens.findIndex(({ type }, at) => at > i && type === "thead_close")
+        const texts = tokens.slice(i, end).flatMap(({ content, type }) => (type === "inline" ? [content] : []))
+        namesRows = texts[0] === ""
+        if (texts.every((text) => text === "")) {
+          i = end
+          continue
+        }
+      }
+      const isEmpty = token.type === "th_open" && tokens[i + 1]!.content === ""
+      const isFirst = token.type === "td_open" && tokens[i - 1]!.type === "tr_open"
+      if (isEmpty) token.tag = tokens[i + 2]!.tag = "td"
+      if (isFirst && namesRows) {
+        token.tag = tokens[i + 2]!.tag = "th"
+        token.attrSet("scope", "row")
+      }
+      kept.push(token)
+    }
+    state.tokens = kept
+  })
+}
+
 /** What a page is about, for search engines: its first paragraph, without marks. */
 export const descriptionOf = (source: string): string | undefined =>
   source

@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitepress"
-import { descriptionOf, groupFences, linkRepository, slugOf } from "./Markdown.ts"
+import { descriptionOf, groupFences, linkRepository, nameRows, slugOf } from "./Markdown.ts"
 import { finish } from "./Finish.ts"
 import { sidebar } from "./Sidebar.ts"
 import { menuOf } from "./theme/Versions.ts"
@@ -45,6 +45,7 @@ export default defineConfig({
     config: (md) => {
       linkRepository(md, code)
       groupFences(md)
+      nameRows(md)
     }
   },
   transformPageData: ({ filePath, title }) => ({ description: descriptionOf(readFileSync(join(pages, filePath), "utf8")) ?? title }),

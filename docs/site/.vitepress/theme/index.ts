@@ -1,9 +1,9 @@
-/** The default theme, with colours of enough contrast, and links to other versions. */
+/** The default theme, with enough contrast and a visible focus, and links to other versions. */
 import DefaultTheme from "vitepress/theme"
 import type { Theme } from "vitepress"
 import { onMounted } from "vue"
 import { versionOf, withVersions } from "./Versions.ts"
-import "./contrast.css"
+import "./accessible.css"
 
 type Site = Parameters<NonNullable<Theme["enhanceApp"]>>[0]["siteData"]
 let site: Site | undefined
