@@ -36,7 +36,7 @@ export type Kind = (typeof KINDS)[number]
  * - `found by verify`: the start does not read it and has everything; `backend verify` refuses it.
  * - `harmless`: neither reads it: unused bytes, or what a later version replaces.
  */
-export type Effects = "refused" | "repaired" | "found by verify" | "an id lost, found by verify" | "harmless"
+export type Effects = "refused" | "repaired" | "found by verify" | "harmless"
 
 /** What the undamaged files hold. */
 interface Truth {
@@ -164,11 +164,8 @@ const effectOf = (directory: string, truth: Truth): Effects => {
     ensure(verdict.success.state_hash === truth.state_hash, () => "verify accepts another state")
     return true
   }
+  ensure(started.lost.length === 0, () => `lost without a word: ${started.lost.join("; ")}`)
   const found = !isVerified(copy)
-  if (started.lost.length > 0) {
-    ensure(found, () => `lost without a word: ${started.lost.join("; ")}`)
-    return "an id lost, found by verify"
-  }
   if (started.warned) return "repaired"
   if (!found) return "harmless"
   // verify names it before the start, and not after: the start has replaced it

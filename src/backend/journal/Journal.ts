@@ -109,6 +109,17 @@ export interface Checkpoint {
   readonly state_hash: string
 }
 
+/** A turn as a row has it, verified. */
+interface VerifiedTurn {
+  /** Positions of its first and its last entry. */
+  readonly first: number
+  readonly last: number
+  readonly bytes: Uint8Array
+  readonly entries: ReadonlyArray<BlockEntry>
+  /** Checksum of all entries up to its last one. */
+  readonly chain: number
+}
+
 const toEntry = (position: number, entry: BlockEntry, chain: number): Entry => ({
   position,
   at_ms: entry.at_ms,
@@ -244,7 +255,9 @@ export class Journal {
     this.commitStatement = db.prepare("COMMIT")
     this.rollbackStatement = db.prepare("ROLLBACK")
     this.insertStatement = db.prepare("INSERT INTO blocks (position, first, entries, chain) VALUES (?, ?, ?, ?)")
-    this.blockStatement = db.prepare("SELECT first, entries FROM blocks WHERE position >= ? ORDER BY position LIMIT 1")
+    this.blockStatement = db.prepare(
+      "SELECT position, first, entries, chain FROM blocks WHERE position >= ? ORDER BY position LIMIT 1"
+    )
     this.chainStatement = db.prepare("SELECT chain FROM blocks WHERE position = ?")
     this.links = new LinkIndex.LinkIndex(db, path)
     this.findTransferStatement = db.prepare(
@@ -379,36 +392,61 @@ export class Journal {
    * Throws {@link JournalError} at the first entry that is missing, altered or unreadable.
    */
   *entries(after = 0, until = Number.MAX_SAFE_INTEGER): Generator<Entry> {
-    let position = after
-    const damaged = (what: string, cause?: unknown) =>
-      new JournalError({ message: `${this.path} is damaged: ${what}. ${RECOVERY_HINT}`, cause })
     let chain = this.chainAt(after) ?? 0
+    for (const { bytes, entries, first } of this.turns(after, until)) {
+      let position = first
+      let begin = 0
+      for (const entry of entries) {
+        chain = crc32(bytes.subarray(begin, entry.end), chain)
+        begin = entry.end
+        yield toEntry(position++, entry, chain)
+      }
+    }
+  }
+
+  /** The turns of {@link entries}. */
+  private *turns(after: number, until: number): Generator<VerifiedTurn> {
     const rows = this.db
       .prepare(
         "SELECT position, first, entries, chain FROM blocks WHERE position > ? AND position <= ? ORDER BY position"
       )
       .iterate(after, until)
-    while (true) {
-      let next: IteratorResult<unknown>
-      try {
-        next = rows.next()
-      } catch (cause) {
-        throw damaged(`after position ${position} it cannot be read (${(cause as Error).message})`, cause)
+    let position = after
+    let chain = this.chainAt(after) ?? 0
+    try {
+      while (true) {
+        let next: IteratorResult<unknown>
+        try {
+          next = rows.next()
+        } catch (cause) {
+          throw this.damaged(`after position ${position} it cannot be read (${(cause as Error).message})`, cause)
+        }
+        if (next.done === true) return
+        const row = next.value as Row
+        if (row["first"] !== position + 1) throw this.damaged(`entries are missing before position ${row["first"]}`)
+        const turn = this.verified(row, chain)
+        yield turn
+        position = turn.last
+        chain = turn.chain
       }
-      if (next.done === true) break
-      const row = next.value as Row
-      const [first, last, bytes] = [row["first"], row["position"] as number, row["entries"] as Uint8Array]
-      if (first !== position + 1) throw damaged(`entries are missing before position ${first}`)
-      const altered = () => damaged(`the checksum from position ${first} to position ${last} does not match`)
-      if (crc32(bytes, chain) !== row["chain"]) throw altered()
-      let begin = 0
-      for (const entry of entriesOf(bytes)) {
-        chain = crc32(bytes.subarray(begin, entry.end), chain)
-        begin = entry.end
-        yield toEntry(++position, entry, chain)
-      }
-      if (position !== last) throw altered()
+    } finally {
+      // a caller that stops early would leave a read transaction open
+      rows.return?.()
     }
+  }
+
+  /** The turn in a row after the turns with a checksum. Throws {@link JournalError} where the row is altered. */
+  private verified(row: Row, before: number): VerifiedTurn {
+    const [first, last, bytes] = [row["first"] as number, row["position"] as number, row["entries"] as Uint8Array]
+    const chain = crc32(bytes, before)
+    const entries = chain === row["chain"] ? [...entriesOf(bytes)] : []
+    if (entries.length === 0 || entries.length !== last - first + 1)
+      throw this.damaged(`the checksum from position ${first} to position ${last} does not match`)
+    return { first, last, bytes, entries, chain }
+  }
+
+  private damaged(what: string, cause?: unknown): JournalError {
+    return new JournalError({ message: `${this.path} is damaged: ${what}. ${RECOVERY_HINT}`, cause })
   }
 
   /** Checksum of the entries up to a position; undefined where the position is not the end of a turn. */
@@ -525,16 +563,16 @@ export class Journal {
   }
 
   private entryAt(position: number): BlockEntry {
-    const inRows = this.last - this.block.count
-    const row = position > inRows ? undefined : (this.blockStatement.get(position) as Row | undefined)
-    const first = row === undefined ? inRows + 1 : (row["first"] as number)
-    let at = first
+    const begin = this.last - this.block.count + 1
     // copied, because the open block's buffer is reused
-    const bytes = row === undefined ? new Uint8Array(this.block.bytes) : (row["entries"] as Uint8Array)
-    for (const entry of entriesOf(bytes)) if (at++ === position) return entry
-    throw new JournalError({
-      message: `${this.path} is damaged: there is no entry at position ${position}. ${RECOVERY_HINT}`
-    })
+    if (position >= begin) return [...entriesOf(new Uint8Array(this.block.bytes))][position - begin]!
+    const row = this.blockStatement.get(position) as Row | undefined
+    const before = row === undefined ? undefined : this.chainAt((row["first"] as number) - 1)
+    if (before === undefined) throw this.damaged(`there is no entry at position ${position}`)
+    const { entries, first } = this.verified(row!, before)
+    const entry = entries[position - first]
+    if (entry === undefined) throw this.damaged(`there is no entry at position ${position}`)
+    return entry
   }
 
   /**
@@ -564,27 +602,19 @@ export class Journal {
   private scanPortion(number: number): Portion {
     const portion = emptyPortion(number)
     const begin = number * PORTION
-    const rows = this.db
-      .prepare("SELECT first, entries, chain FROM blocks WHERE position >= ? AND first < ? ORDER BY position")
-      .iterate(begin, begin + PORTION)
-    let chain: number | undefined
-    try {
-      for (const row of rows as Iterable<Row>) {
-        const bytes = row["entries"] as Uint8Array
-        let position = row["first"] as number
-        chain = crc32(bytes, chain ?? this.chainAt(position - 1) ?? 0)
-        if (chain !== row["chain"]) throw new Error(`the checksum from position ${position} on does not match`)
-        for (const { at_ms, hash } of entriesOf(bytes)) {
-          if (portionOf(position) === number) put(portion, position, at_ms, hash)
-          position++
-        }
+    const end = Math.min(begin + PORTION - 1, this.last - this.block.count)
+    const { after } = this.db.prepare("SELECT MAX(position) AS after FROM blocks WHERE position < ?").get(begin) as Row
+    let position = (after ?? 0) as number
+    for (const { entries, first, last } of this.turns(position, Number.MAX_SAFE_INTEGER)) {
+      position = first
+      for (const { at_ms, hash } of entries) {
+        if (portionOf(position) === number) put(portion, position, at_ms, hash)
+        position++
       }
-    } catch (cause) {
-      throw new JournalError({
-        message: `${this.path} is damaged: ${(cause as Error).message}. ${RECOVERY_HINT}`,
-        cause
-      })
+      position = last
+      if (last >= end) break
     }
+    if (position < end) throw this.damaged(`entries are missing after position ${position}`)
     return portion
   }
 

@@ -283,6 +283,35 @@ describe("Journal", () => {
     again.close()
   })
 
+  it("refuses command_ids of damaged rows, in a start and in a look-up, instead of forgetting them", () => {
+    const damages = [
+      "UPDATE blocks SET first = 4 WHERE position = 3",
+      "UPDATE blocks SET first = 2 WHERE position = 3",
+      "UPDATE blocks SET first = 3 + 65536 WHERE position = 3",
+      "UPDATE blocks SET first = first + 65536 WHERE position >= 3",
+      "UPDATE blocks SET position = 70000 WHERE position = 3",
+      "UPDATE blocks SET chain = chain + 1 WHERE position = 3",
+      "UPDATE blocks SET entries = CAST(x'01' || substr(entries, 2) AS BLOB) WHERE position = 3",
+      "DELETE FROM blocks WHERE position = 3"
+    ]
+    for (const [i, damage] of damages.entries()) {
+      path = join(directory, `ids-${i}`, "journal.sqlite")
+      const journal = open()
+      fill(journal, [1, 2, 3, 4, 5])
+      journal.close()
+      const running = Journal.existing(path)
+      assert.strictEqual(running.find("c-2")?.position, 3)
+      const db = new DatabaseSync(path)
+      db.exec(damage)
+      db.close()
+      assert.throws(() => running.find("c-2"), /is damaged: .* Restore the last backup/u, `look-up: ${damage}`)
+      running.close()
+      const started = Journal.existing(path)
+      assert.throws(() => started.readIds(), /is damaged: .* Restore the last backup/u, `start: ${damage}`)
+      started.close()
+    }
+  })
+
   it("refuses a look-up of an order_link_id at a damaged row, and at each row that is missing", () => {
     const damages = [
       "UPDATE links SET order_id = 'other' WHERE account = 2 AND link = 'b'",
