@@ -27,6 +27,6 @@ writeFileSync(list, `${JSON.stringify(versions)}\n`)
 const newest = `${path}${versions[0]}/`
 writeFileSync(
   join(folder, "index.html"),
-  `<!doctype html><html lang="en"><title>Trading gateway</title><meta http-equiv="refresh" content="0; url=${newest}"><a href="${newest}">Documentation</a></html>\n`
+  `<!doctype html><html lang="en"><title>Trading gateway</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0; url=${newest}"><a href="${newest}">Documentation</a></html>\n`
 )
 console.log(`${folder} has ${versions.join(", ")}`)

@@ -24,8 +24,14 @@ export const readError = (path: string, where: string, cause: unknown): JournalE
         cause
       })
 
-/** Wraps an error of opening a journal; keeps a JournalError. */
-export const openError = (path: string, cause: unknown): JournalError =>
-  cause instanceof JournalError
-    ? cause
-    : new JournalError({ message: `cannot open the journal ${path}: ${(cause as Error).message}`, cause })
+/** Result codes of SQLite for a file that is damaged, or is no database. */
+const DAMAGED: ReadonlySet<number> = new Set([11, 26])
+
+/** Wraps an error of opening a journal; keeps a JournalError. A file that is damaged needs other advice than one that may not be opened. */
+export const openError = (path: string, cause: unknown): JournalError => {
+  if (cause instanceof JournalError) return cause
+  const { errcode = 0, message } = cause as Error & { readonly errcode?: number }
+  // the low byte of an extended code is the code
+  const advice = DAMAGED.has(errcode & 0xff) ? `. ${RECOVERY_HINT}` : ""
+  return new JournalError({ message: `cannot open the journal ${path}: ${message}${advice}`, cause })
+}

@@ -236,6 +236,28 @@ describe("Journal", () => {
     }
   })
 
+  it("says what to do about a file that is damaged or no database, and not about one that is missing", () => {
+    const journal = open()
+    fill(journal, [1, 2, 3])
+    journal.close()
+    const whole = readFileSync(path)
+    // the header of the file, and the table of its tables
+    for (const at of [3, 103]) {
+      const bytes = Buffer.from(whole)
+      bytes[at]! ^= 0x80
+      writeFileSync(path, bytes)
+      assert.match(
+        refused(() => Journal.existing(path)),
+        /Restore the last backup/
+      )
+    }
+    rmSync(path)
+    assert.notMatch(
+      refused(() => Journal.existing(path)),
+      /Restore the last backup/
+    )
+  })
+
   it("keeps its forks, the epoch first, and refuses one that was altered", () => {
     const journal = open()
     fill(journal, [1, 2])
