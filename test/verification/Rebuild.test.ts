@@ -24,5 +24,5 @@ describe("rebuild", () => {
     expect(events).toBeGreaterThan(20_000)
     expect(rows["orders"]).toBeGreaterThan(1_000)
     expect(differences).toEqual([])
-  }, 120_000)
+  }, 240_000)
 })
