@@ -122,9 +122,9 @@ const shown = ({ max, median, min }: Summary, digits: number): string =>
   `${median.toFixed(digits)} [${min.toFixed(digits)}-${max.toFixed(digits)}]`
 
 export const main = async (): Promise<void> => {
-  const rounds = 10
+  const rounds = 20
   console.log(JSON.stringify(header("npm run bench -- shared-journal", rounds, "engine, gRPC, events, a network")))
-  const all = [1, 64, 1024].map((callers) => ({ rounds, callers, records: callers === 1 ? 1_000 : 100_000 }))
+  const all = [1, 64, 1024].map((callers) => ({ rounds, callers, records: callers === 1 ? 1_000 : 20_000 }))
   const reports = await run(all)
   for (const [i, report] of reports.entries()) {
     console.log(`\n${all[i]!.callers} callers\n\n| journal | records/s | p50 µs | ratio to file |\n|---|---|---|---|`)
