@@ -568,9 +568,8 @@ export class Journal {
     if (position >= begin) return [...entriesOf(new Uint8Array(this.block.bytes))][position - begin]!
     const row = this.blockStatement.get(position) as Row | undefined
     const before = row === undefined ? undefined : this.chainAt((row["first"] as number) - 1)
-    if (before === undefined) throw this.damaged(`there is no entry at position ${position}`)
-    const { entries, first } = this.verified(row!, before)
-    const entry = entries[position - first]
+    const turn = before === undefined ? undefined : this.verified(row!, before)
+    const entry = turn?.entries[position - turn.first]
     if (entry === undefined) throw this.damaged(`there is no entry at position ${position}`)
     return entry
   }
