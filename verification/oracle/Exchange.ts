@@ -747,17 +747,22 @@ export class Exchange {
         end(taker, "CancelBySmp", "EcBySelfMatch")
         break
       }
-      let qty = min(taker.leaves, maker.leaves)
-      if (taker.reduceOnly) qty = min(qty, this.closable(holding, side))
-      if (qty.isZero) {
+      const wanted = taker.reduceOnly ? min(taker.leaves, this.closable(holding, side)) : taker.leaves
+      const offered = maker.reduceOnly ? min(maker.leaves, this.closable(maker.holding, maker.side)) : maker.leaves
+      if (wanted.isZero) {
         end(taker, "CancelByReduceOnly")
         break
       }
-      if (maker.reduceOnly) qty = min(qty, this.closable(maker.holding, maker.side))
-      if (qty.isZero) {
+      if (offered.isZero) {
         end(maker, "CancelByReduceOnly")
         continue
       }
+      // no fill of a fill-or-kill order is trimmed: the order ends before the fill check
+      if (taker.timeInForce === "FOK" && wanted.less(min(taker.leaves, offered))) {
+        end(taker, "CancelByReduceOnly")
+        break
+      }
+      const qty = min(wanted, offered)
       if (!this.affords(maker, maker.price, qty, true)) {
         end(maker, "CancelByCannotAffordOrderCost")
         continue

@@ -108,8 +108,8 @@ const conditionals: Story = ({ symbol }) => [
 ]
 
 /** More sub-accounts than a user may have, and numbers that are not the next one. */
-const subAccounts: Story = ({ account, at, root }) => [
-  ...[0, 0, 5].map((index): Turn => () => ({ kind: "createSubAccount", root, index, address: account })),
+const subAccounts: Story = ({ at, root }) => [
+  ...[0, 0, 5].map((index): Turn => () => ({ kind: "createSubAccount", root, index, address: at(index) })),
   ...times(21, () => (exchange) => {
     const index = exchange.accounts.filter((own) => own.root === root).length
     return { kind: "createSubAccount", root, address: at(index) }
@@ -356,7 +356,9 @@ const emptyReduction: Story = ({ symbol }) => {
       const { index, tick } = marketOf(exchange, symbol)
       return { kind: "index", symbol, price: index.times(f("0.988")).floorTo(tick).toString() }
     },
-    (exchange) => rival(several(exchange, symbol, "Buy", "0.987", 8)),
+    (exchange) => rival(several(exchange, symbol, "Buy", "0.987", 9)),
+    // more than the position, which a fill-or-kill order is told before its margin
+    (exchange) => several(exchange, symbol, "Sell", "0.98", 9, { timeInForce: "FOK", reduceOnly: true }),
     (exchange) => several(exchange, symbol, "Sell", "0.98", 3, { timeInForce: "IOC", reduceOnly: true })
   ]
 }

@@ -494,6 +494,20 @@ describe("the fill check", () => {
     assert.deepStrictEqual(brief(last(whole, alice)).slice(0, 1), [FILLED])
   })
 
+  it("ends a reduce-only FOK beyond its position for the quantity, not for the margin of a fill", () => {
+    const bench = stretched()
+    bench.place(bob, { side: BUY, qty: "0.2", price: "51100" })
+    bench.index(BTC, "53700")
+    const outcome = (qty: string) =>
+      brief(last(bench.place(alice, { side: SELL, qty, price: "51100", tif: FOK, reduce_only: true }), alice))
+    assert.deepStrictEqual(outcome("0.2"), [
+      CANCELED,
+      CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
+      RejectReason.REJECT_REASON_EC_NO_ENOUGH_QTY_TO_FILL
+    ])
+    assert.deepStrictEqual(outcome("0.1"), [CANCELED, AFFORD, NO_ERROR])
+  })
+
   it("checks FOK as a whole before its first fill", () => {
     const bench = stretched()
     bench.place(bob, { side: BUY, qty: "0.05", price: "53600" })
