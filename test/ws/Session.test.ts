@@ -200,6 +200,15 @@ describe("messages", () => {
       assert.deepStrictEqual(reply, { op: "unsubscribed", args: [`trade.${SYMBOL}`], req_id: 3 })
       world.market.tell({ prints: [world.market.trade(1, "60000")] })
       assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+
+      const own = yield* authenticated(world)
+      own.send({ op: "subscribe", args: ["order"] })
+      yield* own.take(2)
+      const leave = Effect.map(own.ask({ op: "unsubscribe", args: ["position", "order", "order"] }), ({ args }) => args)
+      assert.deepStrictEqual(yield* leave, ["order"])
+      assert.deepStrictEqual(yield* leave, [])
+      world.users.emit("order", {})
+      assert.strictEqual((yield* own.ask({ op: "ping" })).op, "pong")
     })
   )
 

@@ -148,18 +148,19 @@ describe("the ledger of an engine", () => {
 
         // equities at moments that no hour begins at: those that the engine had
         const performance = yield* TradingStatistics
-        for (const { at, equity } of moments) {
-          const days = yield* performance.days({
-            user_ids: undefined,
-            symbol: undefined,
-            start: at,
-            end: at + DAY_MS,
-            equity: true
-          })
-          for (const day of days.filter((each) => each.day === 0)) {
-            assert.strictEqual(day.equity, format(equity.get(day.sub_account_address)!))
+        for (const { at, equity } of moments)
+          for (const before of [0, 1]) {
+            const days = yield* performance.days({
+              user_ids: undefined,
+              symbol: undefined,
+              start: at - before * DAY_MS,
+              end: at + DAY_MS,
+              equity: true
+            })
+            for (const day of days.filter((each) => each.day === before)) {
+              assert.strictEqual(day.equity, format(equity.get(day.sub_account_address)!))
+            }
           }
-        }
         // days, wherever they begin, hold every fill that counts once
         const start = START + 123_456
         const end = bench.now + 1

@@ -1,0 +1,118 @@
+/** A socket of calls without a server: the shutdown, the message rate, and how it ends. */
+import { Effect } from "effect"
+import { assert, describe, it } from "vitest"
+import type { RpcConnection } from "../../src/services/operations/RpcConnections.ts"
+import { CallSession } from "../../src/ws/CallSession.ts"
+import type { EndReason } from "../../src/ws/Connection.ts"
+import { defaults } from "../../src/ws/Limits.ts"
+import { Flusher } from "../../src/ws/Outbox.ts"
+
+/** A session of one caller, and what it does. */
+const opened = (take: (text: string) => void = () => {}) => {
+  const did = {
+    /** Messages that reached the calls, and whether they may run. */
+    taken: [] as Array<readonly [text: string, mayRun: boolean]>,
+    refused: 0,
+    closed: [] as Array<string>,
+    ends: [] as Array<EndReason>,
+    faults: [] as Array<unknown>
+  }
+  const at = { now: 1_000, isBusy: false }
+  const now = () => at.now
+  const report = (fault: unknown) => void did.faults.push(fault)
+  let line: RpcConnection | undefined
+  const session = new CallSession(
+    {
+      hub: { now, monotonic: now, flusher: new Flusher({ now, monotonic: now }, report), report },
+      limits: defaults,
+      run: (effect) => void Effect.runFork(effect),
+      ending: (reason) => void did.ends.push(reason),
+      gone: () => {}
+    },
+    {
+      deflated: false,
+      write: () => {},
+      pending: () => 0,
+      whenTaken: (then) => then(),
+      close: (reason) => void did.closed.push(reason),
+      ping: () => {},
+      pong: () => {},
+      terminate: () => {}
+    },
+    "203.0.113.1",
+    {
+      peer: { address: "203.0.113.1", protocol: "http" } as never,
+      headers: [],
+      held: { set: () => {} } as never,
+      accept: (connection) => {
+        line = connection
+        return {
+          take: (text, mayRun) => {
+            did.taken.push([text, mayRun])
+            take(text)
+          },
+          refuse: () => did.refused++,
+          isBusy: () => at.isBusy,
+          closed: () => {}
+        }
+      }
+    }
+  )
+  return { session, did, at, line: line! }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe("a socket of calls", () => {
+  it("refuses calls from the announcement of a shutdown, and closes once none is in flight", async () => {
+    const { at, did, line, session } = opened()
+    at.isBusy = true
+    session.announce()
+    assert.strictEqual(did.refused, 1)
+    session.end("GoingAway")
+    await turn()
+    assert.deepStrictEqual(did.closed, [])
+    at.isBusy = false
+    line.idle()
+    // the last reply is sent first
+    assert.deepStrictEqual(did.closed, [])
+    await turn()
+    assert.deepStrictEqual(did.closed, ["GoingAway"])
+    line.idle()
+    await turn()
+    assert.deepStrictEqual([did.closed, did.ends], [["GoingAway"], ["GoingAway"]])
+  })
+
+  it("refuses each call above the message rate, and none once the flood has ended it", () => {
+    const { at, did, session } = opened()
+    for (let i = 0; i <= defaults.message_burst; i++) session.text("call")
+    assert.lengthOf(did.taken, defaults.message_burst + 1)
+    assert.deepStrictEqual(did.taken.at(-2), ["call", true])
+    assert.deepStrictEqual(did.taken.at(-1), ["call", false])
+    // above the rate for as long as a client may be; some messages still pass
+    let sent = 0
+    while (did.closed.length === 0 && sent++ < 100_000) {
+      at.now += 1
+      session.text("call")
+    }
+    assert.isAtLeast(at.now, 1_000 + defaults.flood_ms)
+    assert.lengthOf(did.taken, defaults.message_burst + sent)
+    session.text("late")
+    assert.lengthOf(did.taken, defaults.message_burst + sent)
+  })
+
+  it("ends once, by the first reason", () => {
+    const { did, session } = opened()
+    session.end("TooBig")
+    session.end("Internal")
+    assert.deepStrictEqual([did.ends, did.closed], [["TooBig"], ["TooBig"]])
+  })
+
+  it("ends by a fault of a call, and reports it", () => {
+    const fault = new Error("a fault")
+    const { did, session } = opened(() => {
+      throw fault
+    })
+    session.text("call")
+    assert.deepStrictEqual([did.faults, did.closed], [[fault], ["Internal"]])
+  })
+})
