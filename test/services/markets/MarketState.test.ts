@@ -205,6 +205,8 @@ describe("MarketState, books", () => {
     })
     apply(linked(7, 4, 10), linked(8, 7, 11))
     assert.deepStrictEqual([view.book(symbol)!.seq, view.book(symbol)!.bids.length], [8, 2])
+    apply(linked(8, 7, 12))
+    assert.deepStrictEqual([view.book(symbol)?.seq, view.book(symbol)?.bids.length], [8, 2], "a repeated change")
     apply(linked(12, 10, 12))
     assert.isUndefined(view.book(symbol), "a change is missing")
   })

@@ -261,6 +261,22 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 
+  it.effect("the limit grows where it delayed one command, and stays where it delayed none", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      for (const id of ["1", "2"]) yield* send(id)
+      yield* TestClock.adjust(60)
+      yield* world.answer("1", Exit.succeed(1))
+      yield* world.show(1)
+      assert.strictEqual(yield* gauge("gateway_commands_limit"), 2)
+      for (const id of ["3", "4"]) yield* send(id)
+      yield* TestClock.adjust(90)
+      yield* world.answer("3", Exit.succeed(2))
+      yield* world.show(2)
+      assert.strictEqual(yield* gauge("gateway_commands_limit"), 3)
+    }).pipe(Effect.provide(world.layer({ limits: { initial: 2, min: 2, max: 64, target_ms: 500 } })))
+  })
+
   it.effect("the limit follows the delay from admission to shown", () => {
     const world = new World()
     return Effect.gen(function* () {
