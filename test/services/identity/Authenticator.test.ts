@@ -479,6 +479,24 @@ describe("a signed request", () => {
     }))
 })
 
+describe("a key that is deleted while its nonce is claimed", () => {
+  test("is refused", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id } = yield* withKey()
+      const user_id = userIdOf(rootOfKey(alice.publicKey))
+      const during = Layer.succeed(
+        NonceStore,
+        NonceStore.of({ claim: () => Effect.orDie(keys.revoke(user_id, api_key_id)) })
+      )
+      const racing = yield* Authenticator.pipe(
+        Effect.provide(Layer.fresh(Authenticator.layer({})).pipe(Layer.provide(during)))
+      )
+      const { claimNonce } = yield* racing.signed(request())
+      assert.strictEqual(yield* outcome(claimNonce), "RevokedToken")
+    }))
+})
+
 describe("a signed socket", () => {
   test("spends nonces of its own space, and needs the scope read and an allowed address", () =>
     Effect.gen(function* () {

@@ -151,6 +151,31 @@ describe("BackendHealth", () => {
   )
 
   test(
+    "histories that are behind and move are no illness; those that stand are, until they move or are complete",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      /** Advances second by second, with events of which some are not written. */
+      const behind = (seconds: number, unwritten_events: number, move: number) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < seconds; i++) {
+            yield* frames(1, level)
+            written_seq += move
+            health.sawHistory({ unwritten_events, written_seq })
+          }
+          return health.sequencer().illness
+        })
+      let written_seq = 1
+      health.sawSequencer(level)
+      assert.isUndefined(yield* behind(20, 100, 1))
+      assert.isUndefined(yield* behind(4, 100, 0))
+      assert.strictEqual(yield* behind(3, 100, 0), "stalled")
+      assert.isUndefined(yield* behind(4, 100, 1))
+      assert.strictEqual(yield* behind(7, 100, 0), "stalled")
+      assert.isUndefined(yield* behind(4, 0, 0))
+    })
+  )
+
+  test(
     "events received and not applied here do not make the backend ill, in any number and of any age",
     Effect.gen(function* () {
       const health = yield* BackendHealth
