@@ -15,7 +15,7 @@ export const PLACES = 18
 export const ONE: Scaled = 10n ** 18n
 
 /** Rounding of a quotient or product that does not fit 18 places. */
-export type Rounding = "toward-zero" | "away-from-zero" | "up" | "down"
+export type Rounding = "toward-zero" | "up" | "down"
 
 const POWERS: ReadonlyArray<bigint> = Array.from({ length: PLACES + 1 }, (_, i) => 10n ** BigInt(i))
 
@@ -56,8 +56,6 @@ export const divide = (dividend: bigint, divisor: bigint, rounding: Rounding): b
   switch (rounding) {
     case "toward-zero":
       return quotient
-    case "away-from-zero":
-      return negative ? quotient - 1n : quotient + 1n
     case "up":
       return negative ? quotient : quotient + 1n
     case "down":

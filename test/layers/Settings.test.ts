@@ -39,6 +39,8 @@ it.effect("name the invalid variable", () =>
     const error = yield* read({ PORT: "http" }).pipe(Effect.flip)
     assert.instanceOf(error, Config.ConfigError)
     assert.include(String(error), "PORT")
+    assert.include(String(yield* Effect.flip(read({ PORT: "65536" }))), "PORT")
+    assert.strictEqual((yield* read({ PORT: "65535" })).port, 65_535)
     for (const url of ["localhost:6379", "http://localhost"]) {
       assert.include(String(yield* Effect.flip(read({ REDIS_URL: url }))), "REDIS_URL")
     }

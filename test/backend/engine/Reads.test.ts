@@ -118,6 +118,17 @@ describe("reads", () => {
     assert.deepStrictEqual(preview("10"), { required: "3006.6", available: "99990.1", ok: true })
     assert.strictEqual(preview("20").required, "1506.6")
     assert.strictEqual(preview("100").required, "606.6")
+    // a loss above the balance: nothing is available for another market
+    const poor = new Bench()
+    poor.tick()
+    poor.index(BTC, "60000")
+    poor.open(alice, "700")
+    poor.open(bob, "100000")
+    poor.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+    poor.place(alice, { side: BUY, qty: "0.1" })
+    poor.index(BTC, "53700")
+    const other = Reads.previewMargin(poor.state, alice.address, "ETH-USDC", Decimal.parse("10"))!
+    assert.deepStrictEqual(other, { required: "0", available: "0", ok: true })
   })
 
   it("return fees and prices", () => {
