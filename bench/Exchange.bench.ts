@@ -14,6 +14,7 @@ import { parseArgs } from "node:util"
 import { startGateway } from "../verification/harness/GatewayProcess.ts"
 import { startLoad } from "../verification/harness/LoadProcess.ts"
 import { temporaryFolder } from "../verification/harness/Programs.ts"
+import { type Counts, listed, sumOf } from "../verification/harness/Statistics.ts"
 import { fundedUsers, LOAD_ENV } from "../verification/overload/Overload.ts"
 import type { Calls, Kind, User } from "../verification/overload/Plan.ts"
 import type { Second } from "../verification/overload/Seconds.ts"
@@ -33,8 +34,8 @@ export interface Window {
   readonly commands_per_s: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** Commands that were refused or lost. */
-  readonly errors: number
+  /** Commands that were refused or lost, by reason. */
+  readonly errors: Readonly<Counts>
   /** Messages on private sockets for each acknowledged command. */
   readonly frames: number
 }
@@ -70,7 +71,7 @@ const medians = (windows: ReadonlyArray<Window>): Window => {
     commands_per_s: of(({ commands_per_s }) => commands_per_s),
     p50_ms: of(({ p50_ms }) => p50_ms),
     p99_ms: of(({ p99_ms }) => p99_ms),
-    errors: windows.reduce((sum, { errors }) => sum + errors, 0),
+    errors: sumOf(windows.map(({ errors }) => errors)),
     frames: of(({ frames }) => frames)
   }
 }
@@ -80,9 +81,6 @@ interface Subject {
   readonly port: number
   readonly users: ReadonlyArray<User>
 }
-
-const count = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((sum, each) => sum + each, 0)
 
 const windowOf = (seconds: ReadonlyArray<Second>, cpu_us: number): Window => {
   const sum = (of: (second: Second) => number) => seconds.reduce((total, second) => total + of(second), 0)
@@ -95,7 +93,7 @@ const windowOf = (seconds: ReadonlyArray<Second>, cpu_us: number): Window => {
     commands_per_s: (commands * 1_000) / sum(({ ms }) => ms),
     p50_ms: middle(seconds.map(({ p50_ms }) => p50_ms)),
     p99_ms: Math.max(...seconds.map(({ p99_ms }) => p99_ms)),
-    errors: sum(({ refused, uncanceled }) => count(refused) + count(uncanceled)),
+    errors: sumOf(seconds.flatMap(({ refused, uncanceled }) => [refused, uncanceled])),
     frames: sum(({ frames }) => frames) / commands
   }
 }
@@ -141,7 +139,7 @@ export const run = async ({ callers, kind, rounds, seconds }: Options): Promise<
 
 const lineOf = (name: string, { commands_per_s, cpu_us, errors, frames, p50_ms, p99_ms }: Window): string =>
   `  ${name.padEnd(8)} ${cpu_us.toFixed(0).padStart(5)} us  ${commands_per_s.toFixed(0).padStart(6)}/s  ` +
-  `p50 ${p50_ms.toFixed(0)} p99 ${p99_ms.toFixed(0)} ms  ${errors} errors  ${frames.toFixed(2)} frames a command`
+  `p50 ${p50_ms.toFixed(0)} p99 ${p99_ms.toFixed(0)} ms  errors: ${listed(errors)}  ${frames.toFixed(2)} frames a command`
 
 export const main = async (): Promise<void> => {
   const { values } = parseArgs({

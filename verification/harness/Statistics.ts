@@ -12,6 +12,11 @@ export const mean = (values: ReadonlyArray<number>): number =>
 /** Counts by name. */
 export type Counts = Record<string, number>
 export const count = (counts: Counts, name: string): void => void (counts[name] = (counts[name] ?? 0) + 1)
+export const sumOf = (all: ReadonlyArray<Readonly<Counts>>): Counts => {
+  const sum: Counts = {}
+  for (const counts of all) for (const [name, times] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + times
+  return sum
+}
 /** The counts as text: `3 × timeout; 1 × refused`. */
 export const listed = (counts: Readonly<Counts>): string =>
   Object.entries(counts)

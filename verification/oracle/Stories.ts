@@ -357,7 +357,7 @@ const emptyReduction: Story = ({ symbol }) => {
       return { kind: "index", symbol, price: index.times(f("0.988")).floorTo(tick).toString() }
     },
     (exchange) => rival(several(exchange, symbol, "Buy", "0.987", 9)),
-    // more than the position, which a fill-or-kill order is told before its margin
+    // more than the position: a fill-or-kill order is refused for that before its margin is judged
     (exchange) => several(exchange, symbol, "Sell", "0.98", 9, { timeInForce: "FOK", reduceOnly: true }),
     (exchange) => several(exchange, symbol, "Sell", "0.98", 3, { timeInForce: "IOC", reduceOnly: true })
   ]

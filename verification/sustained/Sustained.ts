@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs"
 import { startGateway } from "../harness/GatewayProcess.ts"
 import { startLoad } from "../harness/LoadProcess.ts"
 import { temporaryFolder } from "../harness/Programs.ts"
-import { type Counts, mean, percentile } from "../harness/Statistics.ts"
+import { type Counts, mean, percentile, sumOf } from "../harness/Statistics.ts"
 import { sleep } from "../harness/Wait.ts"
 import { fundedUsers, LOAD_ENV } from "../overload/Overload.ts"
 import type { Calls, SustainedReport } from "../overload/Plan.ts"
@@ -127,10 +127,7 @@ export const run = async ({ capacity_s, idle_s, minutes, say = () => {}, users: 
     const byMinute = Array.from({ length: Math.floor(seconds / length) }, (_, i) =>
       minuteOf(report.seconds.slice(i * length, (i + 1) * length), mean(rss.slice(i * length, (i + 1) * length)))
     )
-    const reasons: Counts = {}
-    for (const { refused, uncanceled } of report.seconds)
-      for (const [reason, times] of [...Object.entries(refused), ...Object.entries(uncanceled)])
-        reasons[reason] = (reasons[reason] ?? 0) + times
+    const reasons = sumOf(report.seconds.flatMap(({ refused, uncanceled }) => [refused, uncanceled]))
     const unanswered = report.seconds.reduce((sum, second) => sum + lostOf(second), 0)
     return { ...report, capacity, minutes: byMinute, idle, loaded, reasons, stored, unanswered }
   } finally {
