@@ -95,7 +95,7 @@ export class BackendSubject {
       },
       space: () => Number.POSITIVE_INFINITY,
       onSpace: () => {},
-      onSnapshotDue: () => {},
+      onSettled: () => {},
       onFailure: (cause) => {
         throw cause
       }

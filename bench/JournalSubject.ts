@@ -96,7 +96,7 @@ export class JournalSubject {
       onEvents: () => {},
       space: () => Number.POSITIVE_INFINITY,
       onSpace: () => {},
-      onSnapshotDue: () => {},
+      onSettled: () => {},
       onFailure: (cause) => {
         throw cause
       }

@@ -17,6 +17,7 @@ import { shippedMarkets } from "./markets/ShippedMarkets.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import type { Replay } from "./server/EventStream.ts"
 import * as Serve from "./server/Serve.ts"
+import type { Snapshotter } from "./server/SnapshotSchedule.ts"
 import type { Settings, SharedSettings } from "./Settings.ts"
 import type { ReplayMessage, ReplayRequest } from "./ReplayThread.ts"
 import type { SnapshotAnswer, SnapshotRequest } from "./SnapshotThread.ts"
@@ -64,7 +65,7 @@ const threadOf = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url)
 
 /** Takes snapshots in a separate thread, which the first one starts. */
-const snapshotsOf = (journal: string): Serve.Snapshotter => {
+const snapshotsOf = (journal: string): Snapshotter => {
   let worker: Worker | undefined
   return {
     take: (point) =>

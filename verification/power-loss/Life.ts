@@ -89,7 +89,7 @@ const live = async ({ directory, life, seed, commands, ends, fault }: LifeOption
     onEvents: () => {},
     space: () => Number.POSITIVE_INFINITY,
     onSpace: () => {},
-    onSnapshotDue: () => {},
+    onSettled: () => {},
     onFailure: (cause) => {
       throw cause
     }

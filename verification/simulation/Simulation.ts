@@ -268,7 +268,7 @@ class Simulation {
       onEvents: () => (this.published = log.head),
       space: () => Number.POSITIVE_INFINITY,
       onSpace: () => {},
-      onSnapshotDue: () => {},
+      onSettled: () => {},
       onFailure: (cause) => {
         if (!(cause instanceof Crash) && (cause as { errcode?: number }).errcode !== 13 && life === this.lives)
           this.violation = cause

@@ -14,12 +14,11 @@ import { KEY_BYTES } from "../journal/CommandIds.ts"
 import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
 import { Journal } from "../journal/Journal.ts"
 import { JournalError, RECOVERY_HINT, RESTORED_HINT } from "../journal/JournalError.ts"
-import { Follower } from "../journal/Follower.ts"
 import * as Copy from "../journal/shared/Copy.ts"
 import type { JournalDatabase } from "../journal/shared/JournalDatabase.ts"
 import * as Lease from "../journal/shared/Lease.ts"
 import { Replica } from "../journal/shared/Replica.ts"
-import { endOf, recover, snapshot, type SnapshotPoint, type Taken } from "../journal/Recovery.ts"
+import { endOf, recover, snapshot } from "../journal/Recovery.ts"
 import type { Origin } from "../journal/JournalSchema.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
@@ -30,7 +29,8 @@ import { Health } from "./Health.ts"
 import { type PriceCall, PriceStream } from "./PriceStream.ts"
 import * as Reflection from "./Reflection.ts"
 import * as Sequencer from "./SequencerServer.ts"
-import { SNAPSHOT_ENTRIES, type Submitter, Writer } from "./Writer.ts"
+import { inThisThread, SNAPSHOT_ENTRIES, SnapshotSchedule, type Snapshotter } from "./SnapshotSchedule.ts"
+import { type Submitter, Writer } from "./Writer.ts"
 
 /** The address cannot be bound. */
 export class BindError extends Schema.TaggedError<BindError>()("BindError", {
@@ -50,14 +50,6 @@ export const restoringPath = (directory: string): string => join(directory, "res
 
 type Unary<Handlers> = {
   readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound | GrpcServer.Invalid
-}
-
-/** Takes snapshots of a journal while its writer runs, one at a time. */
-export interface Snapshotter {
-  /** The caller gives the bytes of the events away. */
-  readonly take: (point: SnapshotPoint) => Promise<Taken>
-  /** Ends a snapshot in progress, and frees what the next one would use. */
-  readonly stop: () => void
 }
 
 /** The reads of an engine; missing rpcs respond with UNIMPLEMENTED. */
@@ -118,12 +110,6 @@ const freeSpace = (path: string): number => {
   }
 }
 
-/**
- * The pause after a snapshot, in times of its {@link Taken.dump_ms}: a large state takes at most a twentieth of
- * a thread, and a start replays more entries instead.
- */
-const SNAPSHOT_PAUSE = 20
-
 /** Longest time to note in a shared journal that it lacks entries, in ms. */
 const NOTE_MS = 2000
 
@@ -145,27 +131,6 @@ const differences = (a: string, b: string): ReadonlyArray<string> => {
     (key) => JSON.stringify(left[key]) !== JSON.stringify(right[key])
   )
 }
-
-/** Takes snapshots in this thread, each after the current turn. */
-const inThisThread =
-  <S, C>(machine: Machine<S, C>) =>
-  (path: string): Snapshotter => {
-    let follower: Follower<S, C> | undefined
-    return {
-      take: (point) =>
-        new Promise((resolve, reject) => {
-          setImmediate(() => {
-            try {
-              follower ??= new Follower(machine, path)
-              resolve(follower.take(point))
-            } catch (cause) {
-              reject(cause as Error)
-            }
-          })
-        }),
-      stop: () => follower?.close()
-    }
-  }
 
 /**
  * Opens or creates the journal in `directory`, recovers the state from the newest snapshot and the entries after it,
@@ -253,31 +218,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   )
 
   const metrics = yield* BackendMetrics.make
-  const snapshots = (options.snapshots ?? inThisThread(machine))(path)
-  let snapshotting = false
-  let notBefore_ms = 0
-  const snapshotDue = (): void => {
-    const began = performance.now()
-    if (snapshotting || began < notBefore_ms) return
-    snapshotting = true
-    const point = endOf(journal, log)
-    const logged = Effect.tryPromise(() => snapshots.take(point)).pipe(
-      Effect.flatMap((taken) => {
-        const now = performance.now()
-        notBefore_ms = now + SNAPSHOT_PAUSE * taken.dump_ms
-        metrics.snapshot((now - began) / 1_000)
-        return Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: taken.head.position }))
-      }),
-      // A missing snapshot loses no data, but an engine that does not replay to its own state is a bug that must be
-      // visible.
-      Effect.catch((error) => {
-        metrics.snapshotFailed()
-        return Effect.logError("the snapshot failed", error.cause)
-      }),
-      Effect.ensuring(Effect.sync(() => (snapshotting = false)))
-    )
-    run(logged)
-  }
+  const snapshotter = (options.snapshots ?? inThisThread(machine))(path)
+  const snapshots = new SnapshotSchedule({ journal, log, snapshotter, metrics, context })
 
   const engineClock = new EngineClock({
     wall,
@@ -295,14 +237,6 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const now = () => engineClock.now()
   const warnings = () => (Math.abs(engineClock.offset_ms) > OFFSET_MAX_MS ? ["ClockOffset"] : [])
   metrics.gauge("backend_clock_offset_seconds", () => engineClock.offset_ms / 1_000)
-
-  /** Takes a snapshot where enough entries followed the last one. */
-  let snapshotAt = journal.position
-  const snapshotIfDue = (): void => {
-    if (journal.position - snapshotAt < SNAPSHOT_ENTRIES) return
-    snapshotAt = journal.position
-    snapshotDue()
-  }
 
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
@@ -373,7 +307,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       at_ms,
       now,
       onEvents: events.publish,
-      onSnapshotDue: snapshotDue,
+      onSettled: snapshots.takeIfDue,
       onTurn: (commands, commit_s, turn_s) => {
         metrics.commit(commit_s)
         metrics.turn(commands, turn_s)
@@ -464,7 +398,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   GrpcServer.addService(server, ServerReflectionService, reflection)
   GrpcServer.addService(server, Reflection.alpha, reflection)
 
-  const replica = new Replica({ machine, state, at_ms: recovered.at_ms, journal, log, onApplied: snapshotIfDue })
+  const replica = new Replica({ machine, state, at_ms: recovered.at_ms, journal, log, onApplied: snapshots.takeIfDue })
   let isReplicaFailed = false
   let leading: Fiber.Fiber<unknown, unknown> | undefined
   if (shared === undefined) lead(recovered.at_ms)
@@ -521,7 +455,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       Effect.andThen(Effect.promise(() => GrpcServer.stop(server)))
     )
   )
-  if (recovered.entries >= SNAPSHOT_ENTRIES) snapshotDue()
+  if (recovered.entries >= SNAPSHOT_ENTRIES) snapshots.take()
   const port = yield* Effect.tryPromise({
     try: () => GrpcServer.bind(server, options.host, options.port, options.tls),
     catch: (cause) =>

@@ -33,11 +33,6 @@ export const SHARED_TURN_COMMANDS_MAX = 512
 export const CHECKPOINT_ENTRIES = 10_000
 /** Time of turns between two checkpoints, at least, in times of what the last one took. */
 const CHECKPOINT_PAUSE = 20
-/**
- * Journal entries between two snapshots, of which a start replays at most two intervals: the next snapshot is taken
- * while they arrive.
- */
-export const SNAPSHOT_ENTRIES = 5000
 /** Interval of Ticks, in ms. Source: docs/contract/exchange.md. */
 export const TICK_MS = 100
 export const COMMAND_ID_CHARS_MAX = 64
@@ -126,8 +121,8 @@ export interface WriterOptions<S, C> {
   readonly space: () => number
   /** Called when the disk becomes full, or has free space again. */
   readonly onSpace: (full: boolean) => void
-  /** Called after every {@link SNAPSHOT_ENTRIES} durable entries. */
-  readonly onSnapshotDue: () => void
+  /** Called when every applied turn is durable: the journal ends with it. */
+  readonly onSettled: () => void
   /** Called when a turn is durable: its number of commands, and the seconds of its commit and of the whole turn. */
   readonly onTurn?: (commands: number, commit_s: number, turn_s: number) => void
   /** Called when the writer has stopped permanently. */
@@ -178,7 +173,6 @@ export class Writer<S, C> implements Submitter {
   /** Time of the turns since the last checkpoint, and what that one took, in ms. */
   private turnsSinceCheckpoint_ms = 0
   private checkpointTook_ms = 0
-  private snapshotDueAt: number
   private full = false
   /** Encodes the results of a turn into one buffer. */
   private readonly encoder = new WireWriter()
@@ -197,7 +191,6 @@ export class Writer<S, C> implements Submitter {
     this.monotonic = options.monotonic ?? (() => performance.now())
     this.at_ms = options.at_ms
     const { journal } = options
-    this.snapshotDueAt = journal.position
     this.entriesSinceCheckpoint = journal.position - (journal.checkpoints().at(-1)?.position ?? 0)
     this.timer = setInterval(() => {
       this.tickDue = true
@@ -436,10 +429,7 @@ export class Writer<S, C> implements Submitter {
       return this.fail([], cause, false)
     }
     this.settled_ms = this.monotonic()
-    if (journal.position - this.snapshotDueAt >= SNAPSHOT_ENTRIES) {
-      this.snapshotDueAt = journal.position
-      this.options.onSnapshotDue()
-    }
+    this.options.onSettled()
     this.onDrained?.()
   }
 

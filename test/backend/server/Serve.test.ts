@@ -10,7 +10,7 @@ import * as PostgresJournal from "../../../src/backend/journal/shared/PostgresJo
 import { journalPath, type SharedOptions } from "../../../src/backend/server/Serve.ts"
 import type { Replay } from "../../../src/backend/server/EventStream.ts"
 import { CLOCK_MS } from "../../../src/backend/server/SequencerServer.ts"
-import { SNAPSHOT_ENTRIES } from "../../../src/backend/server/Writer.ts"
+import { SNAPSHOT_ENTRIES } from "../../../src/backend/server/SnapshotSchedule.ts"
 import type {
   CommandAck,
   CommandResult,

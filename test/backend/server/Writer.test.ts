@@ -60,7 +60,7 @@ const open = (of: Machine<FakeState, FakeConfig> = machine, options: OpenOptions
     now: () => now,
     monotonic: () => monotonic,
     onEvents: () => onEvents(),
-    onSnapshotDue: () => {},
+    onSettled: () => {},
     space: () => space,
     onSpace: (full) => spaces.push(full),
     onFailure: (cause) => failures.push(cause)
