@@ -34,7 +34,7 @@ import { DeadMansSwitch } from "../../src/services/trading/DeadMansSwitch.ts"
 import { Funds } from "../../src/services/trading/Funds.ts"
 import { BackendAvailability } from "../../src/services/operations/BackendAvailability.ts"
 import { Grants } from "../../src/services/identity/Grants.ts"
-import { History } from "../../src/services/History.ts"
+import { History, type LastRecord } from "../../src/services/History.ts"
 import { PortfolioQueries } from "../../src/services/read-model/PortfolioQueries.ts"
 import { Ids } from "../../src/services/operations/Ids.ts"
 import { IndexPrices } from "../../src/services/markets/IndexPrices.ts"
@@ -266,6 +266,19 @@ const pool: InsurancePool = {
 }
 const none = { rows: [], next: undefined }
 const noOrders: typeof History.Service.orders = () => Effect.succeed(none)
+const flatPositions = (user_id: string, topic: LastRecord["topic"]): Effect.Effect<ReadonlyArray<LastRecord>> =>
+  Effect.succeed(
+    topic === "position"
+      ? [v0, v1].map((sub_account_address) => ({
+          user_id,
+          topic,
+          sub_account_address,
+          subject: btc.symbol,
+          seq: 3,
+          record: JSON.stringify({ ...flat, sub_account_address, seq: 3 })
+        }))
+      : []
+  )
 const subAccount = (address: string, index: number) => ({
   sub_account_address: address,
   user_id: userId,
@@ -392,6 +405,7 @@ export const ports = (doubles: Doubles) =>
       reached: () => Effect.succeed(true),
       head: () => undefined,
       orders: (query) => (doubles.history?.orders ?? noOrders)(query),
+      lastRecords: (user_id, topic) => (doubles.history?.lastRecords ?? flatPositions)(user_id, topic),
       ...doubles.written
     }),
     mock(History)({
@@ -413,19 +427,6 @@ export const ports = (doubles: Doubles) =>
       marketHours: () => Effect.succeed([]),
       accountHours: () => Effect.succeed([]),
       candles: () => Effect.succeed([]),
-      lastRecords: (user_id, topic) =>
-        Effect.succeed(
-          topic === "position"
-            ? [v0, v1].map((sub_account_address) => ({
-                user_id,
-                topic,
-                sub_account_address,
-                subject: btc.symbol,
-                seq: 3,
-                record: JSON.stringify({ ...flat, sub_account_address, seq: 3 })
-              }))
-            : []
-        ),
       ...doubles.history
     }),
     mock(RateLimiter)({

@@ -284,10 +284,7 @@ const servicesOf = (world: World) =>
     Layer.mock(WrittenHistory)({
       reached: (seq) => Effect.succeed(seq <= 1),
       user: () => Effect.succeed(true),
-      head: () => undefined
-    }),
-    Layer.mock(History)({
-      position: Effect.succeed({ epoch: "e", seq: 1, began: 0, ts_ms: 0 }),
+      head: () => undefined,
       orders: () =>
         Effect.suspend(() => {
           const rows = [...world.users.orders]
@@ -295,7 +292,6 @@ const servicesOf = (world: World) =>
           world.users.meanwhile = undefined
           return Effect.as(world.users.reading, { rows, next: undefined })
         }),
-      subAccounts: () => Effect.succeed([{ sub_account_address: VAULT, deleted: false } as never]),
       lastRecords: (user_id, topic) =>
         Effect.sync(() => {
           const records = topic === "position" ? world.users.positions : world.users.balances
@@ -311,7 +307,11 @@ const servicesOf = (world: World) =>
               record: JSON.stringify({ ...state, seq: 3 })
             }
           })
-        }),
+        })
+    }),
+    Layer.mock(History)({
+      position: Effect.succeed({ epoch: "e", seq: 1, began: 0, ts_ms: 0 }),
+      subAccounts: () => Effect.succeed([{ sub_account_address: VAULT, deleted: false } as never]),
       userEvents: (user_id, after, limit) =>
         Effect.succeed(
           world.users.events

@@ -32,7 +32,8 @@ import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { DomainError } from "../DomainError.ts"
 import type { ReadError } from "../Sequencer.ts"
 import { type ResolveReason, SubAccounts } from "../identity/SubAccounts.ts"
-import { UserStreams } from "./UserStreams.ts"
+import * as StreamMarks from "./StreamMarks.ts"
+import type { UserStreams } from "./UserStreams.ts"
 
 export interface OpenOrdersRequest extends ListRequest {
   readonly order_id?: string
@@ -157,7 +158,7 @@ export class HistoryQueries extends Context.Service<
       const markets = yield* MarketView
       const readYourWrites = yield* ReadYourWrites
       const subAccounts = yield* SubAccounts
-      const streams = yield* UserStreams
+      const markOf = yield* StreamMarks.make
       const written = yield* WrittenHistory
 
       const checkSymbol = (symbol: string | undefined): Effect.Effect<void, DomainError<"SymbolNotFound">> =>
@@ -257,11 +258,7 @@ export class HistoryQueries extends Context.Service<
           const query = yield* queryOf(caller, request, list)
           yield* availability.sequencer
           yield* readYourWrites.awaitUser(caller.user_id)
-          // read the mark first: the list then includes every event up to it, and perhaps later ones
-          const stream_id = streams.streamId()
-          const shown = streams.head(caller.user_id)
-          const isWritten = yield* written.user(caller.user_id)
-          const mark = { stream_id, seq: isWritten ? shown : (written.head(caller.user_id) ?? shown) }
+          const mark = yield* markOf(caller.user_id)
           const rows = yield* written.orders({
             ...query,
             order_id: request.order_id,

@@ -311,7 +311,8 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     market: (symbol) => Effect.suspend(() => reached(run.backlog.marketSeq(symbol))),
     all: Effect.suspend(() => reached(run.backlog.seq)),
     head: (user_id) => run.backlog.writtenHead(user_id),
-    orders: stored.orders
+    orders: stored.orders,
+    lastRecords: stored.lastRecords
   })
   return Context.make(HistoryWriter, writer).pipe(
     Context.add(WrittenHistory, reads),

@@ -10,7 +10,7 @@
 import { Effect, Schema } from "effect"
 import type { Balance, BalanceState } from "../../domain/Account.ts"
 import type { Position } from "../../domain/Position.ts"
-import { History, type HistoryUnavailable } from "../History.ts"
+import type { HistoryUnavailable } from "../History.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 import { WrittenHistory } from "./WrittenHistory.ts"
 
@@ -23,6 +23,7 @@ const PAUSE_MS = 50
 
 type Failure = HistoryUnavailable | RefereeUnavailable | RecordsBehind
 
+/** The reads do not wait for what was shown: their callers have waited. */
 export interface LastRecords {
   /** Open positions of a user. */
   readonly open: (user_id: string) => Effect.Effect<ReadonlyArray<Position>, HistoryUnavailable>
@@ -37,7 +38,7 @@ export interface LastRecords {
     user_id: string,
     addresses: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<Balance>, Failure>
-  /** The record of a position once it includes a change at a time, Unix ms. */
+  /** Waits for the record of a position that includes a change at a time, Unix ms. */
   readonly since: (
     user_id: string,
     at: { readonly sub_account_address: string; readonly symbol: string; readonly updated_time: number }
@@ -48,8 +49,7 @@ interface Owned {
   readonly sub_account_address: string
 }
 
-export const make: Effect.Effect<LastRecords, never, History | WrittenHistory | Referee> = Effect.gen(function* () {
-  const history = yield* History
+export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> = Effect.gen(function* () {
   const referee = yield* Referee
   const written = yield* WrittenHistory
 
@@ -94,11 +94,11 @@ export const make: Effect.Effect<LastRecords, never, History | WrittenHistory | 
   })
 
   const positionsOf = (user_id: string) =>
-    Effect.map(history.lastRecords(user_id, "position"), (rows) =>
+    Effect.map(written.lastRecords(user_id, "position"), (rows) =>
       rows.map(({ record }) => JSON.parse(record) as Position)
     )
   const balancesOf = (user_id: string) =>
-    Effect.map(history.lastRecords(user_id, "account_balance"), (rows) =>
+    Effect.map(written.lastRecords(user_id, "account_balance"), (rows) =>
       rows.map(({ record }) => {
         const { reason: _, ...balance } = JSON.parse(record) as Balance & { readonly reason?: string }
         return balance
@@ -134,7 +134,7 @@ export const make: Effect.Effect<LastRecords, never, History | WrittenHistory | 
       ),
     since: (user_id, { sub_account_address, symbol, updated_time }) =>
       untilFound(
-        Effect.map(positionsOf(user_id), (positions) =>
+        Effect.map(Effect.andThen(written.user(user_id), positionsOf(user_id)), (positions) =>
           positions.find(
             (position) =>
               position.sub_account_address === sub_account_address &&

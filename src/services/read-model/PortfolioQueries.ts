@@ -28,7 +28,8 @@ import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
-import { UserStreams } from "./UserStreams.ts"
+import * as StreamMarks from "./StreamMarks.ts"
+import type { UserStreams } from "./UserStreams.ts"
 
 /** What a read of what a credential holds fails with beside the reasons `R`. */
 type PortfolioFailure<R extends Reason = never> = DomainError<R | IllnessReason> | ResolveFailure | RefereeUnavailable
@@ -88,13 +89,7 @@ export class PortfolioQueries extends Context.Service<
       const records = yield* LastRecords.make
       const referee = yield* Referee
       const subAccounts = yield* SubAccounts
-      const streams = yield* UserStreams
-
-      // read before the records, which then include every event up to it
-      const markOf = (caller: Caller): StreamMark => ({
-        stream_id: streams.streamId(),
-        seq: streams.head(caller.user_id)
-      })
+      const markOf = yield* StreamMarks.make
 
       const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
         Effect.mapError(read, (error) => (error instanceof RecordsBehind ? lagging : error))
@@ -110,6 +105,7 @@ export class PortfolioQueries extends Context.Service<
           if (positions.every(({ symbol }) => found.has(marketAddress(symbol)))) return found
           // the referee has closed a position whose event has not arrived
           yield* Effect.sleep(PAUSE_MS)
+          yield* markOf(caller.user_id)
           const open = new Set((yield* records.open(caller.user_id)).map(keyOf))
           positions = positions.filter((position) => open.has(keyOf(position)))
         }
@@ -121,7 +117,7 @@ export class PortfolioQueries extends Context.Service<
           const addresses = yield* subAccounts.resolve(caller, sub_account_address)
           yield* availability.referee
           yield* readYourWrites.awaitAll
-          const mark = markOf(caller)
+          const mark = yield* markOf(caller.user_id)
           const list = yield* accountRecords(records.balances(caller.user_id, addresses))
           return { list: inOrderOf(addresses, list), ...mark }
         }),
@@ -140,7 +136,7 @@ export class PortfolioQueries extends Context.Service<
             return yield* Effect.fail(symbolNotFound)
           yield* availability.referee
           yield* readYourWrites.awaitAll
-          const mark = markOf(caller)
+          const mark = yield* markOf(caller.user_id)
           const wanted = new Set(addresses)
           const positions = yield* symbol === undefined
             ? records.open(caller.user_id)
@@ -170,6 +166,7 @@ export class PortfolioQueries extends Context.Service<
           const addresses = yield* subAccounts.addresses(caller)
           yield* availability.referee
           yield* readYourWrites.awaitAll
+          yield* markOf(caller.user_id)
           const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))
           const open = (yield* records.open(caller.user_id)).filter(
             (position) => !isUnseen(position.sub_account_address)

@@ -99,7 +99,7 @@ export class UserSnapshots extends Context.Service<
         let after: RowKey | undefined = undefined
         do {
           const page: { readonly rows: ReadonlyArray<Order>; readonly next: RowKey | undefined } =
-            yield* history.orders({
+            yield* written.orders({
               user_id,
               sub_accounts,
               symbol: undefined,
@@ -122,6 +122,7 @@ export class UserSnapshots extends Context.Service<
         for (let reads = 1; ; reads++) {
           const seq = streams.head(user_id)
           const stream_id = streams.streamId()
+          yield* holdsShown(user_id)
           const list = yield* openOrders(user_id, named)
           // without a concurrent event, the list is exactly that of this position
           if ((streams.head(user_id) === seq && streams.streamId() === stream_id) || reads === READS_MAX) {
@@ -147,6 +148,7 @@ export class UserSnapshots extends Context.Service<
       ): Effect.fn.Return<Snapshot, HistoryUnavailable | RefereeUnavailable | RecordsBehind> {
         const seq = streams.head(user_id)
         const stream_id = streams.streamId()
+        yield* holdsShown(user_id)
         const all: ReadonlyArray<Position | Balance> = yield* topic === "position"
           ? positions(user_id)
           : balances(user_id)
@@ -181,10 +183,7 @@ export class UserSnapshots extends Context.Service<
               return Effect.succeed({ stream_id: streams.streamId(), seq: streams.head(user_id), list: [] })
             }
             return unavailable(
-              Effect.andThen(
-                holdsShown(user_id),
-                topic === "order" ? orders(user_id, sub_accounts) : lastRecords(user_id, topic, sub_accounts)
-              )
+              topic === "order" ? orders(user_id, sub_accounts) : lastRecords(user_id, topic, sub_accounts)
             )
           }),
         replay: Effect.fnUntraced(function* (user_id, since) {

@@ -21,8 +21,9 @@ export class WrittenHistory extends Context.Service<
     readonly all: Effect.Effect<boolean>
     /** Head of a user's stream in the history; undefined if it is the one shown. */
     readonly head: (user_id: string) => number | undefined
-    /** Orders, without a wait: for a reader that has waited. */
+    /** Reads without a wait: for a reader that has waited. */
     readonly orders: History["Service"]["orders"]
+    readonly lastRecords: History["Service"]["lastRecords"]
   }
 >()("gateway/services/WrittenHistory") {}
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceState } from "../../../src/domain/Account.ts"
 import { marketAddress } from "../../../src/domain/Address.ts"
@@ -7,6 +7,7 @@ import type { PositionState } from "../../../src/domain/Position.ts"
 import type { Caller } from "../../../src/domain/User.ts"
 import type { LastRecord } from "../../../src/services/History.ts"
 import { PortfolioQueries } from "../../../src/services/read-model/PortfolioQueries.ts"
+import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 import { type Doubles, emptyPortfolio, foreign, policies, tokenCaller, v0, v1, well } from "../../http/Fixture.ts"
 
 const balance = (sub_account_address: string, wallet_balance: string) =>
@@ -107,6 +108,39 @@ describe("holdings", () => {
       assert.deepInclude(yield* Effect.flip(holdings.balances(tokenCaller, foreign)), { reason: "SubAccountNotFound" })
     }).pipe(Effect.provide(policies(world())))
   )
+
+  it.effect("name the position that the history holds, where it takes no more in time", () =>
+    Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      assert.deepInclude(yield* holdings.balances(tokenCaller, undefined), { stream_id: "s1", seq: 4 })
+      assert.deepInclude(yield* holdings.positions(tokenCaller, {}), { stream_id: "s1", seq: 4 })
+    }).pipe(Effect.provide(policies(world({ written: { user: () => Effect.succeed(false), head: () => 4 } }))))
+  )
+
+  it.effect("name the position from before the wait, for what is shown meanwhile may not be held", () => {
+    let head = 7
+    const streams = Layer.mock(UserStreams)({
+      streamId: () => "s1",
+      head: () => head,
+      follow: () => () => {},
+      onRestart: () => () => {}
+    })
+    const doubles = world({
+      written: {
+        user: () =>
+          Effect.sync(() => {
+            head++
+            return true
+          })
+      }
+    })
+    const layer = PortfolioQueries.layer.pipe(Layer.fresh, Layer.provide(streams), Layer.provide(policies(doubles)))
+    return Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      assert.deepInclude(yield* holdings.balances(tokenCaller, undefined), { stream_id: "s1", seq: 7 })
+      assert.deepInclude(yield* holdings.positions(tokenCaller, {}), { stream_id: "s1", seq: 8 })
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("page through positions, newest first, each once", () =>
     Effect.gen(function* () {

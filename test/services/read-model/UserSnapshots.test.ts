@@ -22,6 +22,8 @@ const state = () => ({
   /** Rows of the list of open orders. */
   orders: 1_203,
   onRead: () => {},
+  /** Called before the wait for what the user was shown ends. */
+  onWait: () => {},
   listeners: new Set<() => void>(),
   events: [1, 2, 3].map((seq) => ({ seq, topic: "order" }) as never)
 })
@@ -53,11 +55,13 @@ const live = (s: State) =>
         started: () => true
       }),
       Layer.mock(WrittenHistory)({
-        user: () => Effect.sync(() => s.isWritten),
+        user: () =>
+          Effect.sync(() => {
+            s.onWait()
+            return s.isWritten
+          }),
         reached: (seq) => Effect.sync(() => s.written >= seq),
-        head: () => undefined
-      }),
-      Layer.mock(History)({
+        head: () => undefined,
         orders: ({ after, limit }: OrderQuery) =>
           Effect.sync(() => {
             s.onRead()
@@ -66,8 +70,10 @@ const live = (s: State) =>
             const rows = Array.from({ length: end - start }, (_, i) => ({ order_id: String(start + i) }) as never)
             return { rows, next: end === s.orders ? undefined : { time: 0, id: end } }
           }),
+        lastRecords: (_, topic) => Effect.sync(() => s.records.filter((record) => record.topic === topic))
+      }),
+      Layer.mock(History)({
         subAccounts: () => Effect.succeed([{ sub_account_address: "a", deleted: false } as never]),
-        lastRecords: (_, topic) => Effect.sync(() => s.records.filter((record) => record.topic === topic)),
         userEvents: (_, after, limit) => Effect.succeed(s.events.filter(({ seq }) => seq > after).slice(0, limit))
       }),
       Layer.mock(Referee)({
@@ -166,6 +172,18 @@ describe("UserSnapshots", () => {
       yield* TestClock.adjust("1 second")
       assert.isUndefined(yield* Fiber.join(never))
       assert.strictEqual(s.listeners.size, 0)
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("names the position from before the wait, for what was shown meanwhile may not be held", () => {
+    const s = state()
+    s.onWait = () => void s.head++
+    return Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      for (const topic of ["order", "position", "account_balance"] as const) {
+        const { seq } = yield* snapshots.take("u", topic, undefined)
+        assert.strictEqual(seq, s.head - 1, topic)
+      }
     }).pipe(Effect.provide(live(s)))
   })
 
