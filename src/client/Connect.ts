@@ -62,9 +62,8 @@ export const connect = (socket: WebSocketLike, topics: Topics, options: ConnectO
   const authenticate = (frame: AuthFrame | undefined): void => {
     if (frame === undefined) return disconnect(closeCodes.AuthRefused.code, "log in first")
     connection.request({ op: "auth", ...frame }, (reply) => {
-      if (reply === undefined) return false
-      if (reply.op === "auth" && reply.success) subscribe()
-      else {
+      if (reply?.op === "auth" && reply.success) subscribe()
+      else if (reply !== undefined) {
         const { code, message } = reply.op === "auth" || reply.op === "error" ? reply : { code: "", message: reply.op }
         disconnect(isPassing(code) ? closeCodes.BackendLost.code : closeCodes.AuthRefused.code, message)
       }

@@ -15,7 +15,7 @@ const OPEN = 1
 
 /**
  * Receives each reply to a request and returns whether it expects more. `undefined`: the connection was lost before the
- * last reply.
+ * last reply, and none follows.
  */
 export type OnReply = (frame: ServerFrame | undefined) => boolean
 
@@ -74,8 +74,6 @@ export class Connection {
   lose(): void {
     if (this.lost) return
     this.lost = true
-    const pending = [...this.pending.values()]
-    this.pending.clear()
-    for (const onReply of pending) onReply(undefined)
+    for (const onReply of this.pending.values()) onReply(undefined)
   }
 }

@@ -176,7 +176,7 @@ export class Topics {
       }
       const isComplete = result !== undefined && refusals >= args.length - result.accepted.length
       if (isComplete || reply === undefined) done(reply && result)
-      return !isComplete && reply !== undefined
+      return !isComplete
     })
   }
 

@@ -17,7 +17,7 @@ describe("a live book", () => {
         if (message.op === "subscribe") socket.tell(topic, whole)
       })
       const book = yield* Follow.book(gateway.open, "BTC-USDC", 50)
-      assert.deepStrictEqual([book.get().seq, book.get().sound], [1, true])
+      assert.deepStrictEqual([book.get().stream_id, book.get().seq, book.get().sound], ["b", 1, true])
       const seqs: Array<number> = []
       yield* Effect.forkScoped(Stream.runForEach(book.changes, ({ seq }) => Effect.sync(() => seqs.push(seq))))
       yield* settled(() => seqs.length === 1, "the book now")

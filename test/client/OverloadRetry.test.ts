@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { batchUntilAdmitted, TRIES_MAX } from "../../src/client/OverloadRetry.ts"
+import { HttpClientRequest, HttpClientResponse } from "effect/http"
+import { batchUntilAdmitted, TRIES_MAX, untilAdmitted } from "../../src/client/OverloadRetry.ts"
 import type { BatchResult } from "../../src/http/api/OrderBodies.ts"
 
 interface Order {
@@ -31,6 +32,34 @@ const gateway = (...rows: ReadonlyArray<ReadonlyArray<(order: Order) => BatchRes
   const links = () => calls.map((sent) => sent.map(({ order_link_id }) => order_link_id).join(""))
   return { links, send }
 }
+
+describe("a call at an overloaded gateway", () => {
+  const called = Effect.fnUntraced(function* (headers: Record<string, string>) {
+    let calls = 0
+    const request = HttpClientRequest.get("http://gateway/")
+    const send = Effect.sync(() => {
+      calls++
+      const body = JSON.stringify({ details: { reason: "Overloaded" } })
+      return HttpClientResponse.fromWeb(request, new Response(body, { status: 503, headers }))
+    })
+    const running = yield* Effect.forkChild(untilAdmitted(send))
+    yield* TestClock.adjust("1 hour")
+    return [(yield* Fiber.join(running)).status, calls]
+  })
+
+  it.effect("ends with the refusal after the last try", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* called({ "retry-after": "1" }), [503, TRIES_MAX])
+    })
+  )
+
+  it.effect("is not repeated when the gateway names no time, or a long one", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* called({}), [503, 1])
+      assert.deepStrictEqual(yield* called({ "retry-after": "600" }), [503, 1])
+    })
+  )
+})
 
 describe("a batch at an overloaded gateway", () => {
   it.effect("repeats the refused orders alone, after a second, and keeps the places of all results", () =>
@@ -77,6 +106,22 @@ describe("a batch at an overloaded gateway", () => {
       )
       assert.deepStrictEqual(list[1]!.details, { reason: "DeadlineExceeded", outcome: "unknown" })
       assert.strictEqual(list[1]!.order_link_id, "b")
+    })
+  )
+
+  it.effect("reports the gateway's error of a repetition as it is", () =>
+    Effect.gen(function* () {
+      const error = { code: "UNAUTHORIZED", message: "log in again" }
+      for (const answer of [error, { ...error, details: { reason: "RevokedToken" } }]) {
+        const { links, send } = gateway([placed, refused("Overloaded"), placed])
+        const once = Effect.fnUntraced(function* (sent: ReadonlyArray<Order>) {
+          return links().length === 0 ? yield* send(sent) : yield* Effect.fail(answer)
+        })
+        const running = yield* Effect.forkChild(batchUntilAdmitted(once, orders))
+        yield* TestClock.adjust("5 minutes")
+        const { list } = yield* Fiber.join(running)
+        assert.deepStrictEqual(list[1], { ...answer, order_link_id: "b" })
+      }
     })
   )
 

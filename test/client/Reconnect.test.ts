@@ -62,6 +62,32 @@ describe("a feed that lost its connection", () => {
     })
   )
 
+  it.effect("ends what waits for a reply", () =>
+    Effect.gen(function* () {
+      let isMute = false
+      const gateway = new FakeGateway((message, socket) => void (isMute || polite(message, socket)))
+      const feed = yield* gateway.open({ topics: ["trade.BTC-USDC"] })
+      isMute = true
+      const waiting = yield* Effect.forkChild(
+        Effect.all([feed.ping, feed.subscribe(["ticker.BTC-USDC"]), feed.unsubscribe(["trade.BTC-USDC"])], {
+          concurrency: "unbounded"
+        })
+      )
+      yield* quiet
+      assert.isUndefined(waiting.pollUnsafe())
+      isMute = false
+      gateway.last.drop()
+      // the next connection subscribes to the added topic, and no more to the other
+      assert.deepStrictEqual(yield* Fiber.join(waiting), [undefined, ["ticker.BTC-USDC"], undefined])
+      yield* pause
+      yield* settled(() => gateway.states.at(-1) === "live", "reconnected")
+      assert.deepStrictEqual(
+        gateway.last.sent.map(({ args, op }) => [op, args]),
+        [["subscribe", ["ticker.BTC-USDC"]]]
+      )
+    })
+  )
+
   it.effect("resumes each topic at its position; topics with the same one share a frame", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
@@ -197,7 +223,12 @@ describe("an account", () => {
       const opening = yield* Effect.forkScoped(Follow.account(gateway.open))
       yield* settled(() => gateway.states.at(-1) === "live", "live")
       const first = gateway.last
-      for (const name of own) first.tell(name, snapshot(2, name === "order" ? [order({ order_id: uuid(1) })] : []))
+      const begin = (name: string) =>
+        first.tell(name, snapshot(2, name === "order" ? [order({ order_id: uuid(1) })] : []))
+      for (const name of own.slice(1)) begin(name)
+      yield* quiet
+      assert.isUndefined(opening.pollUnsafe(), "ready before the last topic")
+      begin(own[0]!)
       const account = yield* Fiber.join(opening)
       const ids = () => [...HashMap.keys(account.get().orders)].toSorted()
       assert.deepStrictEqual([ids(), account.get().seq, account.get().live], [[uuid(1)], 2, true])

@@ -61,6 +61,10 @@ describe("a book", () => {
       assert.strictEqual(gateway.sockets[0]!.sent.length, FAULTS_MAX)
       assert.strictEqual(feed.counts().faults.checksum, FAULTS_MAX)
       assert.lengthOf(gateway.sockets, 1)
+      yield* TestClock.adjust(BACKOFF_MAX_MS)
+      yield* settled(() => gateway.sockets.length > 1 && gateway.states.at(-1) === "lost", "it is given up again")
+      // the next connection has as many tries
+      assert.strictEqual(gateway.sockets[1]!.sent.length, FAULTS_MAX)
     })
   )
 })

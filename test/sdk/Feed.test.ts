@@ -1,7 +1,7 @@
 /** Feeds of the SDK: events, resume positions and ends, with a simulated clock. */
 import { assert, describe, it } from "vitest"
 import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
-import { SILENCE_MS } from "../../src/client/Connection.ts"
+import { SILENCE_MS, WATCH_MS } from "../../src/client/Connection.ts"
 import { type Exchange, ExchangeError, type FeedEvent } from "../../src/sdk/index.ts"
 import { EVENTS_MAX } from "../../src/client/FeedLoop.ts"
 import { polite, snapshot, update } from "../client/FakeSockets.ts"
@@ -182,15 +182,21 @@ describe("order events", () => {
 })
 
 describe("a feed", () => {
-  it("pauses longer each time, up to a limit", async () => {
+  it("pauses longer each time, up to a limit, and briefly after a connection that was live", async () => {
     const world = new World()
     const exchange = await world.connect()
     world.reachable = false
-    const { received } = reading(exchange.events(["trade.BTC-USDC"]))
+    const { isLive, received } = reading(exchange.events(["trade.BTC-USDC"]))
     await later(world, () => world.sockets.length > 9, "ten tries")
     assert.strictEqual(lastState(received) === "live", false)
-    const pauses = world.slept.filter((ms) => ms !== 1_000)
-    assert.deepStrictEqual(pauses.slice(0, 9), [150, 300, 600, 1_200, 2_400, 4_800, 7_500, 7_500, 7_500])
+    const pauses = () => world.slept.filter((ms) => ms !== WATCH_MS)
+    assert.deepStrictEqual(pauses().slice(0, 9), [150, 300, 600, 1_200, 2_400, 4_800, 7_500, 7_500, 7_500])
+    world.reachable = true
+    await later(world, isLive, "live")
+    const before = pauses().length
+    world.last.drop()
+    await until(() => pauses().length > before, "the next pause")
+    assert.deepStrictEqual(pauses().slice(before), [75])
     exchange.close()
   })
 

@@ -163,6 +163,22 @@ describe("the capacity of a command stream", () => {
   })
 })
 
+describe("a command that is held until a renewal of its lease", () => {
+  it("is looked at once for each read that began too long ago", () => {
+    const lease = new ManualLease()
+    lease.end()
+    calls.at(-1)!.emit("data", { results: [], clock_ms: 0 })
+    stream.submit(deposit(1, "held"), () => {}, new Grant("key", "user", lease))
+    vi.advanceTimersByTime(1)
+    const looks = vi.spyOn(lease, "isCurrent")
+    for (let read = 0; read < 5; read++) {
+      lease.renewLate()
+      vi.advanceTimersByTime(1)
+    }
+    assert.strictEqual(looks.mock.calls.length, 5)
+  })
+})
+
 describe("Amendment 18: the time limit of commands, on the stream's clock", () => {
   const grant = () => new Grant("key", "user", new ManualLease(700))
   const ignore = () => {}

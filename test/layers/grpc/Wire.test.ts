@@ -3,7 +3,7 @@ import { aggregatedTradeId, marketAddress } from "../../../src/domain/Address.ts
 import { enumTable, enumTables } from "../../../src/layers/grpc/Enums.ts"
 import { fromCommand } from "../../../src/layers/grpc/WireCommands.ts"
 import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
-import { toOrder } from "../../../src/layers/grpc/WireRecords.ts"
+import { toExecution, toOrder } from "../../../src/layers/grpc/WireRecords.ts"
 import { Command } from "../../../src/proto/gateway/v1/sequencer.ts"
 import * as Types from "../../../src/proto/gateway/v1/types.ts"
 import type { Command as Domain } from "../../../src/services/Sequencer.ts"
@@ -108,6 +108,53 @@ describe("records", () => {
     assert.deepStrictEqual(rich.tpsl, {
       mode: "Full",
       take_profit: { market: { trigger_by: "MarkPrice", trigger_price: "70000" } }
+    })
+  })
+
+  it("omit absent fields of an execution, and name its kinds of orders", () => {
+    const execution: Types.Execution = {
+      exec_id: "018f3f1e-5d5b-7a00-8000-000000000002",
+      user_id: "u",
+      sub_account_address: "0xa",
+      symbol: "BTC-USDC",
+      order_id: order.order_id,
+      side: Types.Side.SIDE_SELL,
+      order_type: Types.OrderType.ORDER_TYPE_MARKET,
+      order_price: "0",
+      order_qty: "1",
+      leaves_qty: "0",
+      exec_price: "59000",
+      exec_qty: "1",
+      exec_value: "59000",
+      exec_type: Types.ExecType.EXEC_TYPE_TRADE,
+      exec_time_ms: 1767225600000,
+      is_maker: false,
+      base_fee: "32.45",
+      fee_rate: "0.00055",
+      mark_price: "59000",
+      index_price: "59000",
+      market_seq: 7,
+      create_type: 0,
+      stop_order_type: 0,
+      leverage: "10"
+    }
+    const plain = toExecution(execution)
+    for (const field of ["closed_size", "create_type", "order_link_id", "stop_order_type"]) {
+      assert.notProperty(plain, field)
+    }
+    const stop = toExecution({
+      ...execution,
+      closed_size: "1",
+      create_type: Types.CreateType.CREATE_TYPE_CREATE_BY_USER,
+      order_link_id: "a-1",
+      stop_order_type: Types.StopOrderType.STOP_ORDER_TYPE_STOP
+    })
+    assert.deepStrictEqual(stop, {
+      ...plain,
+      closed_size: "1",
+      create_type: "CreateByUser",
+      order_link_id: "a-1",
+      stop_order_type: "Stop"
     })
   })
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
@@ -25,12 +25,14 @@ const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
 const publicKey = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
 describe("NodeSigningKeys", () => {
-  it.effect("generates a key once, in a private file, and reads it again", () =>
+  it.effect("generates a key once, in one private file, and reads it again", () =>
     inDirectory((root) =>
       Effect.gen(function* () {
         const directory = join(root, "data")
         const first = yield* keys(directory)
         assert.strictEqual(statSync(join(directory, "jwt-key.json")).mode & 0o777, 0o600)
+        // no draft with the seed is left
+        assert.deepStrictEqual(readdirSync(directory), ["jwt-key.json"])
         const second = yield* keys(directory)
         assert.deepStrictEqual(second.ring, first.ring)
         assert.deepStrictEqual(Redacted.value(second.cursorKey), Redacted.value(first.cursorKey))

@@ -1,0 +1,34 @@
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import { afterEach, assert, describe, it, vi } from "vitest"
+import * as ProcessMetrics from "../../../src/layers/node/ProcessMetrics.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
+
+vi.mock("node:fs", { spy: true })
+afterEach(() => void vi.restoreAllMocks())
+
+/** Open files, and their limit. */
+const files = async (): Promise<ReadonlyArray<number>> => {
+  const meter = new MetricsRegistry()
+  const text = await Effect.runPromise(
+    Effect.provide(meter.text, ProcessMetrics.layer).pipe(Effect.provideService(CurrentMetricsRegistry, meter))
+  )
+  return [...text.matchAll(/^process_(?:open|max)_fds (\d+)$/gmu)].map(([, count]) => Number(count))
+}
+
+describe("the metrics of the process", () => {
+  it.runIf(process.platform === "linux")("count open files and name their limit", async () => {
+    const [open, most] = await files()
+    assert.isAbove(open!, 2)
+    assert.isAbove(most!, open!)
+  })
+
+  it("report no open files and no limit where the system does not tell", async () => {
+    const missing = () => {
+      throw Object.assign(new Error("no such file"), { code: "ENOENT" })
+    }
+    vi.mocked(fs.statSync).mockImplementation(missing)
+    vi.mocked(fs.readFileSync).mockImplementation(missing)
+    assert.deepStrictEqual(await files(), [0, 0])
+  })
+})

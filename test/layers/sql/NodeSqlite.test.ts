@@ -1,0 +1,27 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
+
+describe("NodeSqlite", () => {
+  /** As SQLite numbers them. */
+  const levels = { FULL: 2, NORMAL: 1 } as const
+  for (const synchronous of ["FULL", "NORMAL"] as const) {
+    it.effect(`writes ahead, so that readers do not block a commit, with synchronous ${synchronous}`, () =>
+      Effect.gen(function* () {
+        const folder = yield* Effect.acquireRelease(
+          Effect.sync(() => mkdtempSync(join(tmpdir(), "sqlite-"))),
+          (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+        )
+        const modes = yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          return [yield* sql`PRAGMA journal_mode`.values, yield* sql`PRAGMA synchronous`.values]
+        }).pipe(Effect.provide(NodeSqlite.layer({ filename: join(folder, "a.sqlite"), synchronous })))
+        assert.deepStrictEqual(modes, [[["wal"]], [[levels[synchronous]]]])
+      })
+    )
+  }
+})
