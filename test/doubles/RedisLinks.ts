@@ -2,10 +2,10 @@
 import { Clock, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
 import * as RedisLink from "../../src/layers/redis/RedisLink.ts"
-import { RedisServer } from "../../verification/harness/RedisServer.ts"
+import { type RedisOptions, RedisServer } from "../../verification/harness/RedisServer.ts"
 
 /** A server that ends with the scope. */
-export const running = (options: { readonly keeps?: boolean } = {}) =>
+export const running = (options: RedisOptions = {}) =>
   Effect.acquireRelease(
     Effect.promise(() => RedisServer.start(options)),
     (server) => Effect.promise(() => server.remove())

@@ -97,7 +97,7 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
 
   beforeAll(async () => {
     redisClock = fakeTime(folder, "redis")
-    redis = await RedisServer.start({ keeps: true, env: redisClock.env })
+    redis = await RedisServer.start({ keeps: "always", env: redisClock.env })
     const port = await freePort()
     backend = await startBackend({
       dataDir: join(folder, "backend"),

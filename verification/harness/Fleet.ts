@@ -225,7 +225,7 @@ const close = async (closing: Array<() => unknown>): Promise<void> => {
  * stale.
  */
 const startRedis = async (): Promise<RedisServer> => {
-  const redis = await RedisServer.start({ keeps: true })
+  const redis = await RedisServer.start({ keeps: "always" })
   await redis.use((client) => client.hSet("{gateway:nonces}", "since", "0"))
   return redis
 }

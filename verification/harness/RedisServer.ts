@@ -7,22 +7,27 @@ import { START_MS, until } from "./Wait.ts"
 
 export const isRedisInstalled = isInstalled("redis-server")
 
+/** When an append-only file is synced; without one no data survive a kill. */
+export type Keeps = "always" | "everysec"
+
+export interface RedisOptions {
+  readonly keeps?: Keeps
+  /** Commands that it does not know. */
+  readonly lacks?: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
+}
+
 export class RedisServer {
   private child: ChildProcess | undefined
   readonly port: number
-  /** Whether it writes an append-only file, so that data survive a kill. */
-  private readonly keeps: boolean
-  private readonly env: Readonly<Record<string, string>>
+  private readonly options: RedisOptions
   private readonly folder = temporaryFolder("redis")
-  private constructor(port: number, keeps: boolean, env: Readonly<Record<string, string>>) {
+  private constructor(port: number, options: RedisOptions) {
     this.port = port
-    this.keeps = keeps
-    this.env = env
+    this.options = options
   }
-  static async start(
-    options: { readonly keeps?: boolean; readonly env?: Readonly<Record<string, string>> } = {}
-  ): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), options.keeps ?? false, options.env ?? {})
+  static async start(options: RedisOptions = {}): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), options)
     await server.begin()
     return server
   }
@@ -31,9 +36,12 @@ export class RedisServer {
   }
   /** Starts the program on the data of its folder, and waits until it answers. */
   async begin(): Promise<void> {
-    const flags = ["--save", "", "--appendonly", this.keeps ? "yes" : "no", "--dir", this.folder.path]
+    const { env, keeps, lacks = [] } = this.options
+    const file = keeps === undefined ? ["no"] : ["yes", "--appendfsync", keeps]
+    const renamed = lacks.flatMap((command) => ["--rename-command", command, ""])
+    const flags = ["--save", "", "--dir", this.folder.path, "--appendonly", ...file, ...renamed]
     this.child = spawn("redis-server", ["--port", String(this.port), "--bind", "127.0.0.1", ...flags], {
-      env: { ...process.env, ...this.env },
+      env: { ...process.env, ...env },
       stdio: "ignore"
     })
     await until("redis-server answers", () => this.use(async () => true).catch(() => false), START_MS)

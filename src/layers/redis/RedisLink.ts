@@ -29,7 +29,7 @@ export interface Options {
 export interface Server {
   /** Changes at every start of the server. */
   readonly run_id: string
-  /** Whether it has an append-only file, so that a restart loses no acknowledged write. */
+  /** Whether it syncs each write to an append-only file before its reply, so that a restart loses none. */
   readonly isDurable: boolean
 }
 
@@ -52,9 +52,20 @@ export class RedisLink extends Context.Service<
 const refused = (text: string) => Effect.suspend(() => Effect.fail(failed(new Error(text))))
 
 const line = (info: string, name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, "mu").exec(info)?.[1]
-const serverOf = (info: string): Server => ({
-  run_id: line(info, "run_id") ?? "",
-  isDurable: line(info, "aof_enabled") === "1"
+/** Reads facts about a server. Where it does not tell when it syncs, it counts as one that is late. */
+const serverOf = Effect.fnUntraced(function* (client: Client, timeout: Duration.Duration) {
+  const info = yield* attempt(() => client.sendCommand<string>(["INFO"])).pipe(within(timeout))
+  const { appendfsync } = yield* attempt(() =>
+    client.configGet("appendfsync").catch((cause: unknown): Record<string, string> => {
+      // the command may be forbidden
+      if (cause instanceof ErrorReply) return {}
+      throw cause
+    })
+  ).pipe(within(timeout))
+  return {
+    run_id: line(info, "run_id") ?? "",
+    isDurable: line(info, "aof_enabled") === "1" && appendfsync === "always"
+  } satisfies Server
 })
 
 /** An error reply counts as success: the server responds. */
@@ -79,10 +90,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const attempted = yield* Deferred.make<void>()
   const session = Effect.fnUntraced(function* (connected: Effect.Effect<void>) {
     const { client, untilLost } = yield* connect(options.url, timeout)
-    const info = yield* attempt(() => client.sendCommand<string>(["INFO"])).pipe(within(timeout))
+    const server = yield* serverOf(client, timeout)
     yield* Effect.acquireRelease(
       Effect.sync(() => {
-        current = { client, server: serverOf(info) }
+        current = { client, server }
       }),
       () =>
         Effect.sync(() => {

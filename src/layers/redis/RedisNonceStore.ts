@@ -3,9 +3,9 @@
  * see `NonceStore.routed`.
  *
  * The claims of one turn of the event loop share a script, and so a round trip. The script reads a marker key. If the marker
- * is missing, or Redis restarted without an append-only file, nonces may be lost whose signatures are still valid. Then
- * every claim fails as unavailable until older signatures have expired. The same holds while the clock of Redis is behind a
- * time that it showed before: nonces that expired by that time are deleted, but would count again.
+ * is missing, or Redis restarted and does not sync each write to an append-only file, nonces may be lost whose signatures
+ * are still valid. Then every claim fails as unavailable until older signatures have expired. The same holds while the clock
+ * of Redis is behind a time that it showed before: nonces that expired by that time are deleted, but would count again.
  *
  * Signatures carry the time of a gateway's clock, and nonces expire by the clock of Redis. Claims fail as unavailable where
  * the two differ by more than the retention allows: a nonce might expire before its signature.

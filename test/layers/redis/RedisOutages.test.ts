@@ -7,7 +7,7 @@ import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitSt
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
 import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
-import { isRedisInstalled, RedisServer } from "../../../verification/harness/RedisServer.ts"
+import { isRedisInstalled, type RedisOptions, RedisServer } from "../../../verification/harness/RedisServer.ts"
 import { running } from "../../doubles/RedisLinks.ts"
 
 /** Long enough for a busy machine; only a Redis that hangs takes it. */
@@ -17,7 +17,7 @@ type Ports = NonceStore | RateLimitStore | Redis.Redis
 
 /** Runs against a dedicated server, by the real clock, and returns the log lines. */
 const against = async (
-  options: { readonly keeps?: boolean; readonly retention_ms: number },
+  options: RedisOptions & { readonly retention_ms: number },
   test: (server: RedisServer) => Effect.Effect<void, unknown, Ports>
 ): Promise<ReadonlyArray<string>> => {
   const lines: Array<string> = []
@@ -69,7 +69,7 @@ const windowOver = Effect.gen(function* () {
 describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
   const loss = (name: string, take: (server: RedisServer) => Effect.Effect<void>, give: typeof take) =>
     it(`refuses claims and counts limits locally while Redis ${name}, and shares both again afterwards`, async () => {
-      const lines = await against({ keeps: true, retention_ms: 1 }, (server) =>
+      const lines = await against({ keeps: "always", retention_ms: 1 }, (server) =>
         Effect.gen(function* () {
           yield* until("claimed")
           assert.deepStrictEqual([yield* passes, yield* passes, yield* passes], [true, true, false])
@@ -101,8 +101,8 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
     (server) => Effect.promise(() => server.begin())
   )
 
-  it("keeps the nonces of a Redis with an append-only file over kill -9", async () => {
-    await against({ keeps: true, retention_ms: 3_600_000 }, (server) =>
+  it("keeps the nonces of a Redis that syncs its append-only file with each write, over kill -9", async () => {
+    await against({ keeps: "always", retention_ms: 3_600_000 }, (server) =>
       Effect.gen(function* () {
         yield* windowOver
         const nonce = yield* until("claimed")
@@ -116,7 +116,7 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
   })
 
   it("refuses every claim for a window after Redis lost its data over a live connection", async () => {
-    const lines = await against({ keeps: true, retention_ms: 3_600_000 }, () =>
+    const lines = await against({ keeps: "always", retention_ms: 3_600_000 }, () =>
       Effect.gen(function* () {
         const redis = yield* Redis.Redis
         yield* windowOver
@@ -132,12 +132,30 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
   })
 
   it("refuses every claim for a window after Redis restarted from an older snapshot without an append-only file", async () => {
-    await against({ keeps: false, retention_ms: 3_600_000 }, (server) =>
+    await against({ retention_ms: 3_600_000 }, (server) =>
       Effect.gen(function* () {
         const redis = yield* Redis.Redis
         yield* windowOver
         yield* until("claimed")
         yield* redis.send("SAVE")
+        const nonce = yield* until("claimed")
+        yield* Effect.promise(() => server.kill())
+        yield* until("NonceStoreUnavailable")
+        yield* Effect.promise(() => server.begin())
+        while (yield* isRefused(redis.send("PING"))) yield* Effect.sleep(20)
+        assert.strictEqual(yield* verdictOf(nonce), "NonceStoreUnavailable")
+      })
+    )
+  })
+
+  it.each([
+    ["writes its append-only file late", { keeps: "everysec" }],
+    ["does not tell when it writes its append-only file", { keeps: "always", lacks: ["CONFIG"] }]
+  ] as const)("refuses every claim for a window after a restart of a Redis that %s", async (_, options) => {
+    await against({ ...options, retention_ms: 3_600_000 }, (server) =>
+      Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        yield* windowOver
         const nonce = yield* until("claimed")
         yield* Effect.promise(() => server.kill())
         yield* until("NonceStoreUnavailable")
