@@ -69,6 +69,10 @@ describe("a grid", () => {
     )
   })
 
+  it("refuses a step that is not positive", () => {
+    for (const step of [0n, -1n]) assert.throws(() => Grid.make(step), /positive/u)
+  })
+
   it("refuses text that is no decimal", () => {
     const grid = Grid.fromText("0.1")
     for (const text of ["a", "1e3", "1.2.3", "1,5", "1.-5"]) assert.throws(() => Grid.read(grid, text))

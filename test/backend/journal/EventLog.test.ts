@@ -119,6 +119,14 @@ describe("EventLog", () => {
     assert.strictEqual(StreamEventsResponse.decode(middle.frame!).events[0]?.seq, 2_500)
   })
 
+  it("joins small steps into one frame", () => {
+    const log = new EventLog("e")
+    for (const seq of [1, 2, 3]) append(log, [event(seq, seq, 0)])
+    const { cursor, frame } = log.read(log.seek(1)!.cursor)
+    const { events } = StreamEventsResponse.decode(frame)
+    assert.deepStrictEqual([events.map(({ seq }) => seq), cursor], [[1, 2, 3], log.end])
+  })
+
   it("keeps a step that is a little larger in one frame", () => {
     const log = new EventLog("e")
     append(

@@ -49,6 +49,17 @@ describe("the liveness probe", () => {
     })
   )
 
+  it.effect("does not take a server for silent that refuses a session", () =>
+    Effect.gen(function* () {
+      let refusals = 0
+      const begin = Effect.suspend(() => (refusals++, Effect.fail("refused")))
+      const signal = yield* LivenessProbe.make({ server: "server", begin, late: () => "late" })
+      yield* TestClock.adjust("1 second")
+      assert.isAbove(refusals, 0)
+      assert.isFalse(signal.isSilent())
+    })
+  )
+
   it.effect("calls back after the call has its subscription, also where that probe fails at once", () =>
     Effect.gen(function* () {
       const { signal, during, lose } = yield* probed

@@ -34,6 +34,15 @@ describe("a fair queue", () => {
     for (const owner of ["a", "e", undefined]) assert.isFalse(queue.hasRoom(owner, 0))
   })
 
+  it("has room for everyone while less than half of it is taken", () => {
+    const queue = new FairQueue<string>(16, AGE_MS)
+    for (const item of ["a1", "a2", "a3", "a4", "a5", "a6", "b1"]) queue.push(item[0]!, item, 0)
+    // more than an equal share
+    assert.isTrue(queue.hasRoom("a", 0))
+    queue.push("b", "b2", 0)
+    assert.isFalse(queue.hasRoom("a", 0))
+  })
+
   it("has no room for an owner whose oldest item is too old", () => {
     const queue = new FairQueue<string>(16, AGE_MS)
     queue.push("a", "a1", 0)
