@@ -19,9 +19,7 @@ import {
   CurrentAdministrator,
   CurrentCaller,
   EndsItself,
-  PublicAccess,
-  RateBeside,
-  RateInstead
+  PublicAccess
 } from "../api/Security.ts"
 import { refusalOf, withRefusals } from "../ErrorMapping.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
@@ -79,16 +77,14 @@ const withCaller = <E, R>(
   })
 }
 
-const publicAccess = PublicAccess.of((served, { endpoint: { annotations } }) =>
-  Context.get(annotations, RateBeside) === undefined && Context.get(annotations, RateInstead) === undefined
-    ? served
-    : Effect.withFiber((fiber) => {
-        const state = Context.getUnsafe(fiber.context, CurrentRequest)
-        // a service that counts the caller further may stop it as well
-        return Effect.provideService(served, RateWitness, (rate) => {
-          state.rate = tightest([state.rate, rate])
-        })
-      })
+const publicAccess = PublicAccess.of((served) =>
+  Effect.withFiber((fiber) => {
+    const state = Context.getUnsafe(fiber.context, CurrentRequest)
+    // a service that counts the caller further may stop it as well
+    return Effect.provideService(served, RateWitness, (rate) => {
+      state.rate = tightest([state.rate, rate])
+    })
+  })
 )
 
 const adminAccess = AdminAccess.of((served) =>
