@@ -84,7 +84,7 @@ const blocksOf = (
 const expiryOf = Effect.fnUntraced(function* (expires_time: number) {
   const now = yield* Clock.currentTimeMillis
   if (expires_time <= now)
-    return yield* refuse("OutOfRange", { field: "expires_time", min: now }, "expected a time in the future")
+    return yield* refuse("OutOfRange", { field: "expires_time", min: now + 1 }, "expected a time in the future")
   return expires_time
 })
 const ownSubAccounts = Effect.fnUntraced(function* (user_id: string, texts: ReadonlyArray<string>) {

@@ -106,7 +106,7 @@ describe("a new key", () => {
       { field: "ip_allowlist", max: 20 },
       { ip_allowlist: Array.from({ length: 21 }, (_, i) => `10.0.${i}.0/24`) }
     ],
-    "an expiry that is now": ["OutOfRange", { field: "expires_time", min: NOW }, { expires_time: NOW }],
+    "an expiry that is now": ["OutOfRange", { field: "expires_time", min: NOW + 1 }, { expires_time: NOW }],
     "no sub-account": ["InvalidField", { field: "sub_account_addresses" }, { sub_account_addresses: [] }],
     "a sub-account that is no address": [
       "InvalidField",
