@@ -184,12 +184,11 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     tests: ["test/http/StrictJson.test.ts"]
   },
   {
-    name: "a list of open orders names the position after its read",
-    module: "/read-model/HistoryQueries.ts",
-    right: "return Object.assign(textPageOf(list, rows), mark)",
-    wrong:
-      "return Object.assign(textPageOf(list, rows), { stream_id: mark.stream_id, seq: streams.head(caller.user_id) })",
-    tests: ["test/services/read-model/HistoryQueries.test.ts"]
+    name: "a list names the position after its wait",
+    module: "/read-model/StreamMarks.ts",
+    right: "seq: isHeld ? shown :",
+    wrong: "seq: isHeld ? streams.head(user_id) :",
+    tests: ["test/services/read-model/PortfolioQueries.test.ts"]
   },
   {
     name: "a waiter is not woken at exactly its position",
