@@ -77,11 +77,11 @@ const memberOf = (value: unknown, path: ReadonlyArray<string>): unknown => {
   return found
 }
 
-/** The value of a field, such as `orders.0.qty`, of a body that {@link parse} accepted; a fraction as it was written. */
+/** The value of a field, such as `orders.0.qty`, of a body that {@link parse} accepted; a number as it was written. */
 export const valueAt = (value: unknown, field: string, bytes: Uint8Array | undefined): unknown => {
   const path = field.split(".")
   const found = memberOf(value, path)
-  return found === FRACTION && bytes !== undefined
+  return typeof found === "number" && bytes !== undefined
     ? memberOf(JSON.parse(utf8.decode(bytes), asWritten as Parameters<typeof JSON.parse>[1]), path)
     : found
 }

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
-import { BadJson, parse } from "../../src/http/StrictJson.ts"
+import { given } from "../../src/domain/InputText.ts"
+import { BadJson, parse, valueAt } from "../../src/http/StrictJson.ts"
 import { publicVectors } from "../vectors.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -61,6 +62,14 @@ describe("a body", () => {
     for (const text of ["1", "-1", "0", "9007199254740991"]) assert.isTrue(integer(text), text)
     assert.isFalse(integer("9007199254740993"))
     assert.deepStrictEqual(read('{"a":true,"e":"1e3","f":"1.5","g":5}'), { a: true, e: "1e3", f: "1.5", g: 5 })
+  })
+  it("has its numbers quoted as they were written, and nothing for what it leaves out", () => {
+    const body = bytes('{"a":1.0,"b":12345678901234567890,"c":[{"d":-0}],"e":"","f":null,"g":"1.0"}')
+    const read = parse(body)
+    assert.notInstanceOf(read, BadJson)
+    const { value } = read as Exclude<typeof read, BadJson>
+    const quoted = ["a", "b", "c.0.d", "e", "f", "g"].map((field) => given(valueAt(value, field, body)))
+    assert.deepStrictEqual(quoted, ["1.0", "12345678901234567890", "-0", "nothing", "nothing", '"1.0"'])
   })
   it("keeps no prototype of its own", () => {
     const value = read('{"__proto__":{"price":"1"},"a":1}') as Record<string, unknown>

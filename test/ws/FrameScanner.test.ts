@@ -75,6 +75,19 @@ describe("the boundary of messages", () => {
     assert.isTrue(boundary.take(frame({ ...part, opcode: 9, fin: true })))
   })
 
+  it("begins the count of bytes and chunks of an incomplete message", () => {
+    const boundary = new FrameScanner()
+    const whole = frame({ opcode: 1, fin: true, length: 3, masked: true })
+    const counted = (chunk: Buffer) => {
+      boundary.take(chunk)
+      return [boundary.bytes, boundary.chunks]
+    }
+    assert.deepStrictEqual(counted(whole), [0, 0])
+    assert.deepStrictEqual(counted(Buffer.concat([whole, whole.subarray(0, 4)])), [4, 1])
+    assert.deepStrictEqual(counted(whole.subarray(4, 6)), [6, 2])
+    assert.deepStrictEqual(counted(whole.subarray(6)), [0, 0])
+  })
+
   it("is where nothing came yet", () => {
     const boundary = new FrameScanner()
     assert.isTrue(boundary.take(Buffer.alloc(0)))

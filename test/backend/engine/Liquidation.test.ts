@@ -546,6 +546,45 @@ describe("the bounds of deleveraging and of pools", () => {
   })
 })
 
+describe("deleveraging after a drawdown", () => {
+  it("goes on in a later step with what remained, while the ratio is at most -0.25", () => {
+    const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC)
+    const bench = new Bench({ markets, poolBaseEquity: "20000" })
+    const { state } = bench
+    const { holding } = state.pools[0]!
+    const user = trader("user")
+    bench.tick()
+    bench.open(user, "800")
+    bench.index(BTC, "53000")
+    put(state, holding, 1000, n("60000"))
+    const short = positionOf(state.accountOf.get(user.address)!, holding.market)
+    short.isolated = true
+    short.isolatedMargin = n("800")
+    put(state, short, -1000, n("53000"))
+    // the user has closed a short of 60000 before
+    const profit = n("7000")
+    short.account.wallet += profit - short.isolatedMargin
+    state.wallets += profit
+    const seen = (step: Engine.Step) => [
+      executions(step, user).map(({ exec_type, exec_price }) => [exec_type, exec_price]),
+      alerts(step).map(({ adl_mode, latest_pnl_ratio }) => [adl_mode, latest_pnl_ratio])
+    ]
+    // at 54000 the only counterparty would pay more than its equity
+    const begun = bench.index(BTC, "52900")
+    assert.deepStrictEqual(seen(begun), [[], [[AdlMode.ADL_MODE_ACTIVE, "-0.355"]]])
+    // income of the pool
+    fund(state, holding.account, n("1700"))
+    const later = bench.index(BTC, "53000")
+    assert.deepStrictEqual(seen(later), [
+      [[ExecType.EXEC_TYPE_ADL_TRADE, "53000"]],
+      [
+        [AdlMode.ADL_MODE_ACTIVE, "-0.265"],
+        [AdlMode.ADL_MODE_INACTIVE, "-0.265"]
+      ]
+    ])
+  })
+})
+
 describe("a Cross account with two positions", () => {
   it("is not paid by the pool for a wallet below 0 while the other position's profit covers it", () => {
     const bench = new Bench()

@@ -1,15 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { activationMessage, codeOfId, hashOfCode, normalizeCode } from "../../../src/domain/AccessCode.ts"
 import { fingerprintOfKey, rootOfKey, rootOfParty } from "../../../src/domain/Address.ts"
 import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
+import { AccessCodeIssuer } from "../../../src/services/identity/AccessCodeIssuer.ts"
 import { AccessCodes } from "../../../src/services/identity/AccessCodes.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { Activation, type ActivationRequest } from "../../../src/services/identity/Activation.ts"
 import type { NonceStore } from "../../../src/services/identity/NonceStore.ts"
+import { Cursors } from "../../../src/services/operations/Cursors.ts"
 import { RateLimiter } from "../../../src/services/operations/RateLimiter.ts"
+import * as Ids from "../../doubles/Ids.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
@@ -204,4 +207,23 @@ describe("access codes", () => {
     assert.strictEqual(new Set(codes).size, 1000)
     assert.strictEqual(new Set(codes.join("")).size, 33)
   })
+})
+
+describe("AccessCodeIssuer", () => {
+  test(
+    "refuses an expiry that is not in the future, and names the first one",
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const { issue } = yield* AccessCodeIssuer
+      assert.deepInclude<object>(yield* Effect.flip(issue({ expires_time: now })), {
+        reason: "OutOfRange",
+        details: { field: "expires_time", min: now + 1 }
+      })
+      assert.lengthOf(yield* issue({ expires_time: now + 1 }), 1)
+    }).pipe(
+      Effect.provide(
+        AccessCodeIssuer.layer.pipe(Layer.provide([Cursors.layer, Ids.layer]), Layer.provide(Wallets.signingKeys(1)))
+      )
+    )
+  )
 })

@@ -280,6 +280,30 @@ describe("a competition", () => {
   )
 
   test(
+    "without a prize grants nothing",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const competitions = yield* Competitions
+      const rewards = yield* RewardStore
+      const { count } = yield* CompetitionScoring
+      yield* login(alice)
+      const { id } = yield* competitions.create({
+        ...winter,
+        prize_usdc: 0,
+        scoring: { ...scoring, min_active_days: 1 }
+      })
+      const over = winter.end_time_ms + HOUR_MS
+      yield* commit(fill(alice, START, { exec_value: "1000" }), tick(over))
+      yield* clock.set(over)
+      yield* count
+      assert.strictEqual((yield* competitions.get(id)).status, "finalized")
+      assert.lengthOf((yield* competitions.leaderboard(id, {})).data, 1)
+      const granted = yield* rewards.list({ user_id: alice.user_id, status: undefined, limit: 10, after: undefined })
+      assert.deepStrictEqual(granted, [])
+    })
+  )
+
+  test(
     "changes while it is a draft, and afterwards only in words or by its end",
     Effect.gen(function* () {
       const competitions = yield* Competitions

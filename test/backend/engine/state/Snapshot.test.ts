@@ -111,6 +111,8 @@ describe("StateCodec", () => {
       ])
     ]
     assert.deepStrictEqual(again(values), values)
+    // nothing follows
+    for (const value of ["text", 3n, new Uint8Array([1, 255])]) assert.deepStrictEqual(again(value), value)
   })
 
   it("keeps shared and circular references", () => {
