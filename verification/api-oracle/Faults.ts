@@ -26,10 +26,10 @@ export const FAULTS: ReadonlyArray<Fault> = [
     wrong: "? subAccounts.resolve(caller, undefined)"
   },
   {
-    name: "a list is one event ahead of its records",
-    module: "/services/read-model/StreamMarks.ts",
-    right: "seq: isHeld ? shown :",
-    wrong: "seq: isHeld ? shown + 1 :"
+    name: "a list of positions is one event ahead of its records",
+    module: "/services/read-model/PortfolioQueries.ts",
+    right: "shown.at(-1)!.key : undefined),\n            ...mark",
+    wrong: "shown.at(-1)!.key : undefined),\n            ...mark,\n            seq: mark.seq + 1"
   },
   {
     name: "a closed position is still listed",
