@@ -1,20 +1,17 @@
 /** The journal's file after damage: truncated, altered, restored, or taken over by other rules. */
-import { once } from "node:events"
 import {
   appendFileSync,
   cpSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
   writeFileSync
 } from "node:fs"
-import { getPriority, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
@@ -38,7 +35,6 @@ import {
 import { firstOfNewest, replay } from "../../../src/backend/journal/Replay.ts"
 import { replayIndexOf } from "../../../src/backend/journal/ReplayIndex.ts"
 import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
-import type { SnapshotAnswer } from "../../../src/backend/SnapshotThread.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
 import { START, Users } from "../../../verification/harness/SimulatedUsers.ts"
@@ -320,23 +316,6 @@ describe("a start from a snapshot", () => {
     assert.strictEqual(recovered.snapshot, position)
     assert.strictEqual(machine.hash(recovered.state), hash)
     assert.strictEqual(recovered.log.head, playing.recovered.log.head)
-  })
-
-  it.skipIf(process.platform !== "linux")("is followed in a thread that yields to the others", async () => {
-    const playing = new Playing()
-    playing.play(50)
-    const program = new URL("../../../src/backend/SnapshotThread.ts", import.meta.url)
-    const thread = new Worker(program, { workerData: path, name: "snapshots" })
-    thread.postMessage(playing.point())
-    const [answer] = (await once(thread, "message")) as [SnapshotAnswer]
-    assert.strictEqual("taken" in answer && answer.taken.head.position, 50)
-    const niceness = readdirSync("/proc/self/task").flatMap((id) => {
-      const stat = readFileSync(`/proc/self/task/${id}/stat`, "utf8")
-      return stat.includes("(snapshots)") ? [Number(stat.slice(stat.indexOf(") ")).split(" ")[17])] : []
-    })
-    assert.deepStrictEqual(niceness, [getPriority() + 5])
-    await thread.terminate()
-    playing.journal.close()
   })
 
   it("does not follow a journal that does not replay, and follows it again when it does", () => {
