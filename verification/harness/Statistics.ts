@@ -12,6 +12,7 @@ export const mean = (values: ReadonlyArray<number>): number =>
 /** Counts by name. */
 export type Counts = Record<string, number>
 export const count = (counts: Counts, name: string): void => void (counts[name] = (counts[name] ?? 0) + 1)
+/** The sum of several counts, by name. */
 export const sumOf = (all: ReadonlyArray<Readonly<Counts>>): Counts => {
   const sum: Counts = {}
   for (const counts of all) for (const [name, times] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + times

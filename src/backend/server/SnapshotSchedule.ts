@@ -1,5 +1,5 @@
 /** When snapshots of a journal are taken: beside its writer, one at a time, and the less often the longer one takes. */
-import { Context, Effect } from "effect"
+import { type Context, Effect } from "effect"
 import type { Machine } from "../engine/Machine.ts"
 import type { EventLog } from "../journal/EventLog.ts"
 import { Follower } from "../journal/Follower.ts"
@@ -50,12 +50,15 @@ export const inThisThread =
 
 export interface SnapshotScheduleOptions {
   readonly journal: JournalPort
+  /** The events up to the end of the journal. */
   readonly log: EventLog
   readonly snapshotter: Snapshotter
   readonly metrics: Pick<BackendMetrics, "snapshot" | "snapshotFailed">
+  /** Where the logs go. */
   readonly context: Context.Context<never>
 }
 
+/** Takes the snapshots of one journal. A failure is logged and counted; the next interval takes another one. */
 export class SnapshotSchedule {
   private readonly options: SnapshotScheduleOptions
   /** Position at which the last snapshot was due. */
@@ -76,7 +79,7 @@ export class SnapshotSchedule {
     this.take()
   }
 
-  /** Takes a snapshot of the journal's end, unless one is in progress or the last one was too expensive. */
+  /** Takes a snapshot of the journal's end, unless one is in progress or the pause after the last one is not over. */
   readonly take = (): void => {
     const began = performance.now()
     if (this.isTaking || began < this.notBefore_ms) return
@@ -101,6 +104,7 @@ export class SnapshotSchedule {
     Effect.runForkWith(context)(logged)
   }
 
+  /** Ends a snapshot in progress; none may follow. */
   stop(): void {
     this.options.snapshotter.stop()
   }

@@ -52,6 +52,7 @@ export class RedisLink extends Context.Service<
 const refused = (text: string) => Effect.suspend(() => Effect.fail(failed(new Error(text))))
 
 const line = (info: string, name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, "mu").exec(info)?.[1]
+
 /** Reads facts about a server. Where it does not tell when it syncs, it counts as one that is late. */
 const serverOf = Effect.fnUntraced(function* (client: Client, timeout: Duration.Duration) {
   const info = yield* attempt(() => client.sendCommand<string>(["INFO"])).pipe(within(timeout))

@@ -19,7 +19,7 @@ import type { Caller } from "../../domain/User.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
-import type { WrittenHistory } from "./WrittenHistory.ts"
+import { WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
 import { RecordsBehind } from "./LastRecords.ts"
 import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
@@ -90,6 +90,7 @@ export class PortfolioQueries extends Context.Service<
       const referee = yield* Referee
       const subAccounts = yield* SubAccounts
       const markOf = yield* StreamMarks.make
+      const written = yield* WrittenHistory
 
       const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
         Effect.mapError(read, (error) => (error instanceof RecordsBehind ? lagging : error))
@@ -105,7 +106,7 @@ export class PortfolioQueries extends Context.Service<
           if (positions.every(({ symbol }) => found.has(marketAddress(symbol)))) return found
           // the referee has closed a position whose event has not arrived
           yield* Effect.sleep(PAUSE_MS)
-          yield* markOf(caller.user_id)
+          yield* written.user(caller.user_id)
           const open = new Set((yield* records.open(caller.user_id)).map(keyOf))
           positions = positions.filter((position) => open.has(keyOf(position)))
         }
@@ -166,7 +167,7 @@ export class PortfolioQueries extends Context.Service<
           const addresses = yield* subAccounts.addresses(caller)
           yield* availability.referee
           yield* readYourWrites.awaitAll
-          yield* markOf(caller.user_id)
+          yield* written.user(caller.user_id)
           const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))
           const open = (yield* records.open(caller.user_id)).filter(
             (position) => !isUnseen(position.sub_account_address)
