@@ -1,11 +1,14 @@
 /** Gateways of a fleet migrate the tables that they share, one at a time. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Logger } from "effect"
+import { Deferred, Effect, Fiber, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { LOCK_WAIT_MS, MigrationWait, migrations } from "../../../src/layers/sql/Migrations.ts"
+import { AbsenceWait, LOCK_WAIT_MS, MigrationWait, migrations } from "../../../src/layers/sql/Migrations.ts"
+import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
 import * as SqlStores from "../../../src/layers/sql/SqlStores.ts"
+import { PostgresServer, urlOf } from "../../../verification/harness/PostgresServer.ts"
+import { freePort } from "../../../verification/harness/Programs.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 
 const server = Postgres.throwaway()
@@ -123,6 +126,37 @@ describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => 
       yield* gateway("backup")
       yield* release
     }).pipe(Effect.scoped, Effect.provide(server.client("backup")))
+  )
+
+  it.live("let a gateway start before its PostgreSQL does", () => {
+    const log = lines("PostgreSQL does not respond")
+    return Effect.gen(function* () {
+      const later = yield* Effect.acquireRelease(
+        Effect.promise(() => PostgresServer.start()),
+        (server) => Effect.promise(() => server.remove())
+      )
+      yield* Effect.promise(() => later.kill())
+      const client = NodePostgres.layer({ url: Redacted.make(urlOf("public", later.port)) })
+      const { migrate } = slow(Effect.void)
+      const starting = yield* Effect.forkScoped(migrate.pipe(Effect.provide(client)))
+      yield* log.found
+      yield* Effect.promise(() => later.begin())
+      yield* Fiber.join(starting)
+      assert.strictEqual(yield* Effect.promise(() => later.query("SELECT count(*) FROM slow")), "0")
+      assert.lengthOf(log.all, 1, "one line, however many attempts")
+    }).pipe(Effect.scoped, Effect.provide(log.layer))
+  })
+
+  it.live("end the start with the reason when PostgreSQL stays away", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.promise(() => freePort())
+      const client = NodePostgres.layer({ url: Redacted.make(urlOf("public", port)) })
+      const { migrate } = slow(Effect.void)
+      const error = yield* Effect.flip(
+        migrate.pipe(Effect.provide(client), Effect.provideService(AbsenceWait, LOCK_WAIT_MS / 10))
+      )
+      assert.strictEqual(error._tag, "SqlError")
+    })
   )
 
   it.live("end the start with the reason when the tables stay in use", () =>
