@@ -29,6 +29,8 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
     Effect.gen(function* () {
       let terms = 0
       let term: number | undefined
+      /** Whether the server has not responded since the last warning. */
+      let isAway = false
       const resigned = Latch.makeUnsafe(false)
       const config = NodePostgres.configOf(options, "trading-gateway leadership")
       const startupParameters = { ...config.startupParameters, idle_session_timeout: String(SILENCE_MS) }
@@ -37,6 +39,7 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
         Effect.gen(function* () {
           const connection = yield* PgConnection.make({ ...config, startupParameters })
           const run = (sql: string) => withTimeout(SILENCE_MS, connection.query(sql), timedOut)
+          isAway = false
           while (true) {
             if (term !== undefined) yield* run("SELECT 1")
             else if ((yield* run(TRY)).rows[0]!["mine"] === true) {
@@ -54,9 +57,11 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
         )
       )
       yield* Effect.raceFirst(session, resignation).pipe(
-        Effect.catch((error: SqlError.SqlError) =>
-          Effect.logWarning("leader election failed: another gateway may write the read model", error)
-        ),
+        Effect.catch((error: SqlError.SqlError) => {
+          if (isAway) return Effect.void
+          isAway = true
+          return Effect.logWarning("leader election failed: another gateway may write the read model", error)
+        }),
         Effect.andThen(Effect.suspend(() => Effect.sleep(resigned.isOpen() ? RESIGNED : EVERY))),
         Effect.andThen(resigned.close),
         Effect.forever,

@@ -1,5 +1,7 @@
 /** The project's additions to the PostgreSQL driver, and leader election. */
 import { assert, describe, it } from "@effect/vitest"
+import type { AddressInfo } from "node:net"
+import { createServer } from "node:net"
 import { Context, Duration, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
@@ -124,15 +126,35 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and ne
 })
 
 describe.skipIf(!Postgres.isThere)("leader election by a lock of PostgreSQL", () => {
-  const candidate = (port: number) =>
+  const candidate = (port: number, loggers: ReadonlyArray<Logger.Logger<unknown, void>> = []) =>
     Effect.map(
       Layer.build(
         Layer.fresh(PostgresLeadership.layer({ url: Redacted.make(server.url("public", port)) })).pipe(
-          Layer.provide(Logger.layer([]))
+          Layer.provide(Logger.layer(loggers))
         )
       ),
       Context.get(Leadership)
     )
+
+  it.live("warns once of a server that is away, however often it tries", () =>
+    Effect.gen(function* () {
+      let tries = 0
+      const away = createServer((socket) => {
+        tries++
+        socket.destroy()
+      })
+      yield* Effect.acquireRelease(
+        Effect.promise(() => new Promise<void>((resolve) => away.listen(0, "127.0.0.1", resolve))),
+        () => Effect.sync(() => away.close())
+      )
+      const lines: Array<unknown> = []
+      const collect = Logger.make(({ message }) => void lines.push(message))
+      const { term } = yield* candidate((away.address() as AddressInfo).port, [collect])
+      yield* until("it has tried again and again", () => tries >= 4)
+      assert.lengthOf(lines, 1)
+      assert.isUndefined(term())
+    })
+  )
 
   it.live("has one leader, and elects another when the leader's session ends or falls silent", () =>
     Effect.gen(function* () {
