@@ -20,6 +20,12 @@ export interface Reported {
   readonly mayRequest?: () => boolean
 }
 
+/**
+ * A user who changes sides meets its own orders. Both end then, so that the lead is that of the book: with any other prevention
+ * more and more orders rest, until all orders of their users are rejected.
+ */
+const BOTH = { smp_type: "CancelBoth" }
+
 const request = (path: string, { token }: User, fields: object): Buffer => {
   const body = JSON.stringify(fields)
   return Buffer.from(
@@ -78,7 +84,7 @@ const crosser = (
     () => {
       if (!mayRequest()) return undefined
       side = sides.next(index)
-      return request("create", user, limitOrder(user, side, PRICE))
+      return request("create", user, limitOrder(user, side, PRICE, BOTH))
     },
     (answered) => {
       if (answered?.status === 200) {

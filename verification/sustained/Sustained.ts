@@ -144,10 +144,15 @@ export const losses = ({
   closed,
   deaf,
   holes,
+  reasons,
   stored,
   unanswered,
   unseen
 }: Outcome): ReadonlyArray<string> => [
+  // an acknowledged order may be rejected later, and then costs less than one that rests
+  ...((reasons["OrderAlreadyClosed"] ?? 0) > unanswered
+    ? [`${reasons["OrderAlreadyClosed"]} orders had ended before their callers canceled them`]
+    : []),
   ...(stored < acknowledged || stored > acknowledged + unanswered
     ? [`${acknowledged} orders were acknowledged, ${unanswered} requests had no answer, ${stored} orders are stored`]
     : []),
