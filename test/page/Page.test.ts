@@ -8,7 +8,7 @@ import * as Wallet from "../../src/client/Wallet.ts"
 import { build, type Built } from "../../page/build.ts"
 import { hasChromium } from "../../verification/harness/Chromium.ts"
 import { journeys } from "./Journeys.ts"
-import { best, count, fund, PageExchange, READY_MS, setMargin, shows, SLOW } from "./PageExchange.ts"
+import { best, count, fund, holds, PageExchange, READY_MS, setMargin, shows, SLOW } from "./PageExchange.ts"
 import { checkState } from "./PageState.ts"
 import { takePictures } from "./Pictures.ts"
 import { eventually } from "../../verification/harness/Wait.ts"
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
 
     // a click on a level fills the price; the preview shows the margin
     await page.locator(best("ask")).click(SLOW)
-    assert.strictEqual(await page.locator("#price").inputValue(SLOW), "60012")
+    await holds(page, "#price", /^60012$/u)
     await page.locator("#qty").fill("0.05", SLOW)
     await shows(page, ".preview", /Margin\s*301\.71/u)
     await shows(page, "#ticker .last dd", /^–\s*no trade yet$/u)
@@ -504,7 +504,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       // a tap on a level opens it with its price
       await page.locator(best("bid")).tap(SLOW)
       await page.locator("#order.open").waitFor(SLOW)
-      assert.isNotEmpty(await page.locator("#price").inputValue())
+      await holds(page, "#price", /./u)
       await page.locator(".close-order").click(SLOW)
       // 0.1 is the threshold of a good CLS score
       assert.isBelow(shift, 0.1)

@@ -7,6 +7,7 @@ import { assert } from "vitest"
 import { launch } from "../../verification/harness/Chromium.ts"
 import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
+import { until } from "../../verification/harness/Wait.ts"
 
 /** Time limit of a wait, in ms; long enough for a busy machine. */
 export const SLOW = { timeout: 60_000 }
@@ -113,6 +114,10 @@ export class PageExchange {
 /** Waits until an element's text matches. */
 export const shows = (page: Page, selector: string, pattern: RegExp): Promise<void> =>
   page.locator(selector).filter({ hasText: pattern }).first().waitFor(SLOW)
+/** Waits until a field has a value: the page draws in the next frame. */
+export const holds = async (page: Page, selector: string, pattern: RegExp): Promise<void> => {
+  await until(`${selector} has ${pattern}`, async () => pattern.test(await page.locator(selector).inputValue(SLOW)))
+}
 /** Selector of the best level of a side. */
 export const best = (side: "ask" | "bid"): string => (side === "ask" ? ".rung.ask >> nth=-1" : ".rung.bid >> nth=0")
 /** Selector of the number on a tab. */
