@@ -1,7 +1,9 @@
 /** Gateways of a fleet migrate the tables that they share, one at a time. */
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { type AddressInfo, createServer } from "node:net"
 import { AbsenceWait, LOCK_WAIT_MS, MigrationWait, migrations } from "../../../src/layers/sql/Migrations.ts"
 import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
@@ -53,6 +55,14 @@ const lines = (text: string) => {
   return { all, found: Deferred.await(found), layer: Logger.layer([logger]) }
 }
 const WAITING = "waits for the migrations of the database"
+
+/** The message with which PostgreSQL refuses a connection. */
+const errorResponse = (code: string): Buffer => {
+  const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`)
+  const head = Buffer.from("E\0\0\0\0", "latin1")
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+}
 
 /** A migration that takes as long as an effect, and counts its runs. */
 const slow = (during: Effect.Effect<void>) => {
@@ -146,6 +156,31 @@ describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => 
       assert.lengthOf(log.all, 1, "one line, however many attempts")
     }).pipe(Effect.scoped, Effect.provide(log.layer))
   })
+
+  it.live.each([
+    { code: "57P03", why: "starts", waits: true },
+    { code: "57P01", why: "stops", waits: true },
+    { code: "28P01", why: "refuses the password", waits: false }
+  ])("wait for a PostgreSQL that $why: $waits", ({ code, waits }) =>
+    Effect.gen(function* () {
+      let tries = 0
+      const refusing = createServer((socket) => {
+        tries++
+        socket.on("error", () => {}).once("data", () => socket.end(errorResponse(code)))
+      })
+      yield* Effect.acquireRelease(
+        Effect.promise(() => new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve))),
+        () => Effect.sync(() => refusing.close())
+      )
+      // without the liveness probe, which opens connections of its own
+      const { port } = refusing.address() as AddressInfo
+      const client = PgClient.layer({ url: Redacted.make(urlOf("public", port)), maxConnections: 1 })
+      const { migrate } = slow(Effect.void)
+      yield* Effect.flip(migrate.pipe(Effect.provide(client), Effect.provideService(AbsenceWait, 600)))
+      if (waits) assert.isAbove(tries, 1)
+      else assert.strictEqual(tries, 1)
+    })
+  )
 
   it.live("end the start with the reason when PostgreSQL stays away", () =>
     Effect.gen(function* () {
