@@ -92,7 +92,10 @@ describe.skipIf(!hasPython)("the Python client", () => {
     const wheel = readdirSync(folder.path).find((name) => name.endsWith(".whl"))!
     const lines = programs[0]!.trimEnd().split("\n")
     assert.lengthOf(lines, 5)
-    const program = lines.join("\n").replace("http://127.0.0.1:3010", exchange.url)
+    // on failure the last line shows the state of the order
+    const program = [...lines, "print(exchange.order.history().list)"]
+      .join("\n")
+      .replace("http://127.0.0.1:3010", exchange.url)
     const env = { PYTHONPATH: join(folder.path, wheel), PYTHONWARNINGS: "" }
     const { stdout } = await python(["-c", program], env, folder.path)
     assert.match(stdout, /^\[Execution\(.*exec_qty=Decimal\('0.001'\)/u)
@@ -106,6 +109,40 @@ describe.skipIf(!hasPython)("the Python client", () => {
     assert.match(stdout, /True \{'reason': 'OrderNotFound'/u)
     assert.match(stdout, /\[\('New', Decimal\('30000'\)\)\]/u)
     assert.match(stdout, /Connecting\n$/u)
+  })
+
+  it("ends a feed that is closed while its connection opens", SLOW, async () => {
+    // as asyncio.wait_for does before Python 3.12
+    const drops = `import asyncio
+from trading_gateway._environment import Environment
+from trading_gateway._feed import EventQueue, Feed, Source
+
+async def main():
+    opening = asyncio.Event()
+    dropped = 0
+
+    async def auth_frame():
+        nonlocal dropped
+        opening.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            dropped += 1
+        await asyncio.Event().wait()
+
+    async def renew():
+        raise AssertionError
+
+    queue = EventQueue(Feed(Source("${exchange.url.replace("http", "ws")}", Environment(), auth_frame, renew), ["order"]))
+    print(type((await queue.take())[0]).__name__)
+    await opening.wait()
+    await asyncio.wait_for(queue.close(), 10)
+    print(dropped, await queue.take())
+
+asyncio.run(main())
+`
+    const { stdout } = await python(["-c", drops])
+    assert.strictEqual(stdout, "Connecting\n1 []\n")
   })
 
   it("makes a market", SLOW, async () => {

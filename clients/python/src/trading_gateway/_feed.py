@@ -141,6 +141,15 @@ class Feed:
                 return _End(BACKEND_LOST, topics.broken)
 
 
+async def _stop(task: asyncio.Task[None]) -> None:
+    """Cancels a task until it ends. Before Python 3.12 `asyncio.wait_for`, with which the library opens and closes connections, drops a
+    cancellation that arrives together with its result.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=CLOSE_S)
+
+
 class EventQueue:
     """The events of a feed for a reader. The feed runs from the first `take` until `close`."""
 
@@ -177,8 +186,7 @@ class EventQueue:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await _stop(self._task)
 
 
 class AsyncBook:
@@ -209,5 +217,4 @@ class AsyncBook:
         return not self._task.done()
 
     async def close(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await _stop(self._task)
