@@ -1,12 +1,28 @@
+import * as module from "node:module"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { defineConfig } from "vitest/config"
 
-/**
- * Files whose tests share a process one after another, so that each loads only what the files before it did not. What they test
- * is in this process alone, and they replace no module.
- */
-const shared = ["domain", "services", "client", "backend/engine", "ws", "http"].map(
-  (folder) => `test/${folder}/**/*.test.ts`
+/** Files that replace a module, which the files of one process share. */
+const alone = ["test/backend/journal/Snapshots.test.ts", "test/layers/node/ProcessMetrics.test.ts"]
+
+/** Files that take a minute or more: they begin first, so that no worker ends long after the others. */
+const long = ["page/Page", "cli/Screens", "docs/Snippets", "verification/PowerLoss", "backend/server/Serve"].map(
+  (name) => `/test/${name}.test.ts`
 )
+
+/** The long files, then the others in Vitest's own order. */
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = long.findIndex((path) => moduleId.endsWith(path))
+      return at === -1 ? long.length : at
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
+// for the processes of the tests, and for the programs that they start
+process.env["NODE_COMPILE_CACHE"] ??= module.enableCompileCache().directory
 
 export default defineConfig({
   test: {
@@ -16,12 +32,16 @@ export default defineConfig({
     // whole exchanges, kills and clocks on a machine that others share: there one stall is no verdict, and .ci/run names who had it
     retry: process.env["CI"] === undefined ? 0 : 1,
     pool: "forks",
-    // most of a file's time it waits, for processes of its own or to load: two at a time leave half of two cores idle
+    // a third of a file's time it waits, for processes of its own
     maxWorkers: 3,
     reporters: ["default"],
+    sequence: { sequencer: LongFilesFirst },
+    // Node loads the sources itself
+    experimental: { viteModuleRunner: false },
     projects: [
-      { extends: true, test: { name: "shared", include: shared, isolate: false } },
-      { extends: true, test: { name: "alone", include: ["test/**/*.test.ts"], exclude: shared } }
+      // a process loads the sources once for all its files
+      { extends: true, test: { name: "shared", include: ["test/**/*.test.ts"], exclude: alone, isolate: false } },
+      { extends: true, test: { name: "alone", include: alone } }
     ]
   }
 })

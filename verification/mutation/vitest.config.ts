@@ -3,22 +3,26 @@
  * in processes that tests start. With REACHED each test file has its own process and records the marked places that it executes.
  */
 import { join } from "node:path"
-import { defineConfig, mergeConfig, type Plugin } from "vitest/config"
+import { defineConfig, type Plugin } from "vitest/config"
 import base from "../../vitest.config.ts"
 import { read } from "./Sources.ts"
 
 const plant: Plugin = { name: "plant", enforce: "pre", load: (id) => read()[id] ?? null }
-const isRecorded = process.env["REACHED"] !== undefined
+const recorded = {
+  setupFiles: [join(import.meta.dirname, "ReachedBy.ts")],
+  projects: [{ extends: true as const, test: { name: "recorded", include: ["test/**/*.test.ts"], isolate: true } }]
+}
 
-export default mergeConfig(
-  base,
-  defineConfig({
-    plugins: [plant],
-    test: {
-      // the key of a cached module does not hold a changed text
-      fsModuleCache: false,
-      fileParallelism: false,
-      ...(isRecorded ? { setupFiles: [join(import.meta.dirname, "ReachedBy.ts")] } : {})
-    }
-  })
-)
+export default defineConfig({
+  ...base,
+  plugins: [plant],
+  test: {
+    ...base.test,
+    // the plugin serves the changed texts
+    experimental: { viteModuleRunner: true },
+    // the key of a cached module does not hold a changed text
+    fsModuleCache: false,
+    fileParallelism: false,
+    ...(process.env["REACHED"] === undefined ? {} : recorded)
+  }
+})

@@ -12,7 +12,7 @@ import { Ledger } from "../../domain/Ledger.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 
 /** Executions per read. */
-const PAGE = 10_000
+export const BACKFILL_PAGE = 10_000
 /** Orders per statement. */
 const NAMES = 500
 
@@ -89,7 +89,7 @@ export const backfill = Effect.gen(function* () {
   let after = -1
   while (true) {
     const rows = yield* sql<Row>`SELECT id, user_id, order_id, record, closing FROM executions WHERE id > ${after}
-      ORDER BY id LIMIT ${PAGE}`
+      ORDER BY id LIMIT ${BACKFILL_PAGE}`
     if (rows.length === 0) return
     const closings = yield* closingsOf(rows)
     const ledger = new Ledger({ closings, markets: [...last.values()], accounts: [], settled: [] })

@@ -8,6 +8,7 @@ import { DatabaseSync } from "node:sqlite"
 import type { Event } from "../../../src/domain/Event.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
+import { BACKFILL_PAGE } from "../../../src/layers/sql/Backfill.ts"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 import * as SqliteCommits from "../../../src/layers/sql/SqliteCommits.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
@@ -159,87 +160,121 @@ describe("SqlHistory on a database of an earlier version", () => {
     )
   )
 
+  const later = START + 3_600_000
+
+  /** What a history derives from `events`: as it writes it, from a file that an older version left, and after `more`. */
+  const derived = Effect.fnUntraced(function* (events: ReadonlyArray<Event>, more: ReadonlyArray<Event>) {
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
+      (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+    )
+    const filename = join(folder, "history.sqlite")
+    const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
+    const known = Effect.gen(function* () {
+      const history = yield* History
+      const own = {
+        user_id: userOf(1).user_id,
+        sub_accounts: undefined,
+        symbol: undefined,
+        start_time: undefined,
+        end_time: undefined,
+        limit: 50,
+        after: undefined
+      }
+      return {
+        closed: (yield* history.closedPnls(own)).rows,
+        payments: (yield* history.fundingPayments(own)).rows,
+        hours: yield* history.marketHours({ user_id: own.user_id, start: 0, end: later + DAY_MS }),
+        ledger: yield* history.ledger
+      }
+    })
+    const write = (events: ReadonlyArray<Event>) =>
+      Effect.gen(function* () {
+        const history = yield* History
+        const projecting = new Projecting({
+          position: yield* history.position,
+          heads: yield* history.streamHeads,
+          candles: yield* history.lastCandles,
+          ledger: yield* history.ledger
+        })
+        yield* history.commit(projecting.next("e1", events))
+        return yield* known
+      })
+    const before = yield* run(write(events))
+    // as the earlier version left it: without the tables of the ledger
+    const database = new DatabaseSync(filename)
+    const tables = database.prepare(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))"
+    )
+    const ledgers = [
+      "closed_pnls",
+      "transactions",
+      "funding_payments",
+      "funding_rates",
+      "open_interest",
+      "insurance_pools",
+      "adl_alerts",
+      "market_hours",
+      "last_market_hours",
+      "account_hours",
+      "last_account_hours"
+    ]
+    assert.strictEqual(tables.all(JSON.stringify(ledgers)).length, ledgers.length)
+    for (const table of ledgers) database.exec(`DROP TABLE ${table}`)
+    database.exec("DROP INDEX movements_kind")
+    database.exec("ALTER TABLE last_seqs DROP COLUMN record")
+    for (const statement of withoutLists) database.exec(statement)
+    for (const statement of withoutForks) database.exec(statement)
+    database.exec("DELETE FROM history_migrations WHERE migration_id > 1")
+    database.close()
+    return { before, after: yield* run(known), went: yield* run(write(more)) }
+  })
+
+  const sell = body.order({ order_id: uuid(2), side: "Sell" })
+  /** A fill of that order which closes a part of a position. */
+  const closes = (seq: number, ts_ms: number) =>
+    event(seq, body.closing({ order_id: uuid(2), exec_id: uuid(seq), exec_time: String(ts_ms) }), { ts_ms })
+
   it.effect("derives closed PnL, funding and statistics from the executions, and continues", () =>
     Effect.gen(function* () {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
-        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+      const { after, before, went } = yield* derived(
+        [
+          event(1, body.order({ order_id: uuid(1) })),
+          event(2, body.execution({ exec_time: String(START) }), { ts_ms: START }),
+          event(3, body.funded({ exec_time: String(later + 40) }), { ts_ms: later + 40 }),
+          event(4, sell, { ts_ms: later + 50 }),
+          closes(5, later + 50)
+        ],
+        [closes(6, later + 60)]
       )
-      const filename = join(folder, "history.sqlite")
-      const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
-      const later = START + 3_600_000
-      const events = [
-        event(1, body.order({ order_id: uuid(1) })),
-        event(2, body.execution({ exec_time: String(START) }), { ts_ms: START }),
-        event(3, body.funded({ exec_time: String(later + 40) }), { ts_ms: later + 40 }),
-        event(4, body.order({ order_id: uuid(2), side: "Sell" }), { ts_ms: later + 50 }),
-        event(5, body.closing({ order_id: uuid(2), exec_time: String(later + 50) }), { ts_ms: later + 50 })
-      ]
-      const half = body.closing({ order_id: uuid(2), exec_time: String(later + 60) })
-      const known = Effect.gen(function* () {
-        const history = yield* History
-        const own = {
-          user_id: userOf(1).user_id,
-          sub_accounts: undefined,
-          symbol: undefined,
-          start_time: undefined,
-          end_time: undefined,
-          limit: 50,
-          after: undefined
-        }
-        return {
-          closed: (yield* history.closedPnls(own)).rows,
-          payments: (yield* history.fundingPayments(own)).rows,
-          hours: yield* history.marketHours({ user_id: own.user_id, start: 0, end: later + DAY_MS }),
-          ledger: yield* history.ledger
-        }
-      })
-      const write = (events: ReadonlyArray<Event>) =>
-        Effect.gen(function* () {
-          const history = yield* History
-          const projecting = new Projecting({
-            position: yield* history.position,
-            heads: yield* history.streamHeads,
-            candles: yield* history.lastCandles,
-            ledger: yield* history.ledger
-          })
-          yield* history.commit(projecting.next("e1", events))
-          return yield* known
-        })
-      const before = yield* run(write(events))
-      // as the earlier version left it: without the tables of the ledger
-      const database = new DatabaseSync(filename)
-      const tables = database.prepare(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))"
-      )
-      const ledgers = [
-        "closed_pnls",
-        "transactions",
-        "funding_payments",
-        "funding_rates",
-        "open_interest",
-        "insurance_pools",
-        "adl_alerts",
-        "market_hours",
-        "last_market_hours",
-        "account_hours",
-        "last_account_hours"
-      ]
-      assert.strictEqual(tables.all(JSON.stringify(ledgers)).length, ledgers.length)
-      for (const table of ledgers) database.exec(`DROP TABLE ${table}`)
-      database.exec("DROP INDEX movements_kind")
-      database.exec("ALTER TABLE last_seqs DROP COLUMN record")
-      for (const statement of withoutLists) database.exec(statement)
-      for (const statement of withoutForks) database.exec(statement)
-      database.exec("DELETE FROM history_migrations WHERE migration_id > 1")
-      database.close()
-
-      const after = yield* run(known)
       assert.strictEqual(after.closed[0]!.closed_pnl, "186.69")
       assert.strictEqual(after.payments[0]!.funding_time_ms, later)
       assert.deepStrictEqual(after, before)
-      const went = yield* run(write([event(6, half, { ts_ms: later + 60 })]))
       assert.strictEqual(went.closed[0]!.fill_count, 2, "what was half closed goes on")
+    })
+  )
+
+  it.effect("derives them over more executions than it reads at once, with an order and an hour in two pages", () =>
+    Effect.gen(function* () {
+      // the first page ends between the fills of the order, and within the second hour
+      const others = BACKFILL_PAGE - 3
+      const other = body.execution({ sub_account_address: userOf(2).account(0), exec_time: String(START) })
+      const { after, before, went } = yield* derived(
+        [
+          event(1, sell, { ts_ms: START }),
+          ...Array.from({ length: others }, (_, n) =>
+            event(2 + n, other, { ts_ms: START, user_id: userOf(2).user_id })
+          ),
+          closes(others + 2, START + 1),
+          ...Array.from({ length: 5 }, (_, n) => closes(others + 3 + n, later + n))
+        ],
+        [closes(others + 8, later + 60)]
+      )
+      assert.strictEqual(after.closed[0]!.fill_count, 6)
+      assert.strictEqual(after.closed[0]!.closed_size, "1.2")
+      assert.strictEqual(after.hours.length, 2)
+      assert.deepStrictEqual(after, before)
+      assert.strictEqual(went.closed[0]!.fill_count, 7)
     })
   )
 })
