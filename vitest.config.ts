@@ -5,10 +5,8 @@ import { defineConfig } from "vitest/config"
 /** Files that replace a module, which the files of one process share. */
 const alone = ["test/backend/journal/Snapshots.test.ts", "test/layers/node/ProcessMetrics.test.ts"]
 
-/** Files that take a minute or more: they begin first, so that no worker ends long after the others. */
-const long = ["page/Page", "cli/Screens", "docs/Snippets", "verification/PowerLoss", "backend/server/Serve"].map(
-  (name) => `/test/${name}.test.ts`
-)
+/** Files that take more than a minute: they begin first, so that no worker ends long after the others. */
+const long = ["page/Page", "cli/Screens", "docs/Snippets"].map((name) => `/test/${name}.test.ts`)
 
 /** The long files, then the others in Vitest's own order. */
 class LongFilesFirst extends BaseSequencer {
@@ -22,7 +20,8 @@ class LongFilesFirst extends BaseSequencer {
 }
 
 // for the processes of the tests, and for the programs that they start
-process.env["NODE_COMPILE_CACHE"] ??= module.enableCompileCache().directory
+const { directory } = module.enableCompileCache()
+if (directory !== undefined) process.env["NODE_COMPILE_CACHE"] ??= directory
 
 export default defineConfig({
   test: {

@@ -112,8 +112,8 @@ describe.skipIf(!hasPython)("the Python client", () => {
   })
 
   it("ends a feed that is closed while its connection opens", SLOW, async () => {
-    // as asyncio.wait_for does before Python 3.12
-    const drops = `import asyncio
+    // auth_frame drops a cancellation, as asyncio.wait_for does before Python 3.12
+    const program = `import asyncio
 from trading_gateway._environment import Environment
 from trading_gateway._feed import EventQueue, Feed, Source
 
@@ -141,8 +141,34 @@ async def main():
 
 asyncio.run(main())
 `
-    const { stdout } = await python(["-c", drops])
+    const { stdout } = await python(["-c", program])
     assert.strictEqual(stdout, "Connecting\n1 []\n")
+  })
+
+  it("reports the error of a feed to its reader alone", SLOW, async () => {
+    const program = `import asyncio, gc
+from trading_gateway._environment import Environment
+from trading_gateway._feed import EventQueue, Feed, Source
+
+async def auth_frame():
+    return None
+
+async def renew():
+    return "refused"
+
+async def main():
+    queue = EventQueue(Feed(Source("${exchange.url.replace("http", "ws")}", Environment(), auth_frame, renew), ["order"]))
+    print(type((await queue.take())[0]).__name__)
+    await asyncio.wait([queue._task], timeout=10)
+    # the feed has ended, as it has no credential, and nobody reads that
+    await queue.close()
+    del queue
+    gc.collect()
+
+asyncio.run(main())
+`
+    const { stderr, stdout } = await python(["-c", program])
+    assert.deepStrictEqual([stdout, stderr], ["Connecting\n", ""])
   })
 
   it("makes a market", SLOW, async () => {

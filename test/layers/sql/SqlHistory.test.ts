@@ -21,32 +21,41 @@ const on = (filename: string) =>
 
 suite("SQLite", on(":memory:"))
 
+/** Path of a database in a folder of its own, which is deleted with the scope. */
+const databaseFile = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
+    (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+  ),
+  (folder) => join(folder, "history.sqlite")
+)
+
 /** A file of its own, committed to by a thread. */
 const threaded = Layer.unwrap(
   Effect.gen(function* () {
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
-      (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
-    )
-    const options = { filename: join(folder, "history.sqlite"), synchronous: "NORMAL" } as const
+    const filename = yield* databaseFile
+    const options = { filename, synchronous: "NORMAL" } as const
     return SqlHistory.layer.pipe(Layer.provide(SqliteCommits.layer(options)), Layer.provide(NodeSqlite.layer(options)))
   })
 )
 suite("SQLite with a commit thread", threaded)
 
+/** The newest rows of a list of the first user. */
+const newest = {
+  user_id: userOf(1).user_id,
+  sub_accounts: undefined,
+  symbol: undefined,
+  start_time: undefined,
+  end_time: undefined,
+  limit: 50,
+  after: undefined
+}
+
 /** A page of each list, with the queries of its callers. */
 const pages = Effect.gen(function* () {
   const history = yield* History
   const after = { time: START, id: 5 }
-  const own = {
-    user_id: "u",
-    sub_accounts: undefined,
-    symbol: undefined,
-    start_time: START,
-    end_time: START + 1,
-    limit: 50,
-    after
-  }
+  const own = { ...newest, user_id: "u", start_time: START, end_time: START + 1, after }
   const market = { symbol: "BTC-USDC", start_time: START, end_time: START + 1, limit: 50 }
   yield* history.orders({ ...own, order_id: undefined, order_link_id: undefined, statuses: undefined })
   yield* history.orders({ ...own, order_id: undefined, order_link_id: undefined, statuses: ["New"] })
@@ -164,27 +173,14 @@ describe("SqlHistory on a database of an earlier version", () => {
 
   /** What a history derives from `events`: as it writes it, from a file that an older version left, and after `more`. */
   const derived = Effect.fnUntraced(function* (events: ReadonlyArray<Event>, more: ReadonlyArray<Event>) {
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
-      (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
-    )
-    const filename = join(folder, "history.sqlite")
+    const filename = yield* databaseFile
     const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
     const known = Effect.gen(function* () {
       const history = yield* History
-      const own = {
-        user_id: userOf(1).user_id,
-        sub_accounts: undefined,
-        symbol: undefined,
-        start_time: undefined,
-        end_time: undefined,
-        limit: 50,
-        after: undefined
-      }
       return {
-        closed: (yield* history.closedPnls(own)).rows,
-        payments: (yield* history.fundingPayments(own)).rows,
-        hours: yield* history.marketHours({ user_id: own.user_id, start: 0, end: later + DAY_MS }),
+        closed: (yield* history.closedPnls(newest)).rows,
+        payments: (yield* history.fundingPayments(newest)).rows,
+        hours: yield* history.marketHours({ user_id: newest.user_id, start: 0, end: later + DAY_MS }),
         ledger: yield* history.ledger
       }
     })
@@ -282,25 +278,12 @@ describe("SqlHistory on a database of an earlier version", () => {
 describe("SqlHistory from before liquidation_fee", () => {
   it.effect("Amendment 14: takes liquidation fees from the transactions", () =>
     Effect.gen(function* () {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
-        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
-      )
-      const filename = join(folder, "history.sqlite")
-      const own = {
-        user_id: userOf(1).user_id,
-        sub_accounts: undefined,
-        symbol: undefined,
-        start_time: undefined,
-        end_time: undefined,
-        limit: 50,
-        after: undefined
-      }
+      const filename = yield* databaseFile
       const known = Effect.gen(function* () {
         const history = yield* History
         return {
-          closed: (yield* history.closedPnls(own)).rows,
-          hours: yield* history.marketHours({ user_id: own.user_id, start: 0, end: START + DAY_MS })
+          closed: (yield* history.closedPnls(newest)).rows,
+          hours: yield* history.marketHours({ user_id: newest.user_id, start: 0, end: START + DAY_MS })
         }
       })
       const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
@@ -354,11 +337,7 @@ describe("SqlHistory on SQLite, when it prunes", () => {
 describe("SqlHistory on a file", () => {
   it.effect("lists an hour that ends between the two reads of a list of hours", () =>
     Effect.gen(function* () {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
-        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
-      )
-      const filename = join(folder, "history.sqlite")
+      const filename = yield* databaseFile
       const sqlite = yield* Layer.build(Layer.fresh(NodeSqlite.layer({ filename, synchronous: "NORMAL" })))
       const sql = Context.get(sqlite, SqlClient.SqlClient)
       const over = (layer: Layer.Layer<SqlClient.SqlClient>) =>
@@ -386,11 +365,8 @@ describe("SqlHistory on a file", () => {
 
   it.effect("continues at its position after a restart", () =>
     Effect.gen(function* () {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
-        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
-      )
-      const layer = on(join(folder, "history.sqlite"))
+      const filename = yield* databaseFile
+      const layer = on(filename)
       const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(layer)))
       yield* run(
         Effect.gen(function* () {

@@ -148,6 +148,8 @@ async def _stop(task: asyncio.Task[None]) -> None:
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=CLOSE_S)
+    # takes its error, which Python would report as never retrieved
+    await asyncio.gather(task, return_exceptions=True)
 
 
 class EventQueue:
