@@ -36,6 +36,12 @@ const gridOf = (step: string) => {
   }
 }
 
+describe("a comparison of decimals", () => {
+  it("has an order, and no difference of equal values", () => {
+    assert.deepStrictEqual([Decimal.compare(1n, 2n), Decimal.compare(2n, 2n), Decimal.compare(2n, -2n)], [-1, 0, 1])
+  })
+})
+
 describe("a grid", () => {
   it("prints every count as the exact arithmetic does", () => {
     fc.assert(

@@ -39,6 +39,20 @@ describe("the flows of fills", () => {
   const closed = closing.type === "execution" ? flowsOf(closing.execution, closing.closing) : noFlows
   const opened = flowsOf(execution(), undefined)
 
+  it("have a volume of the maker or of the taker", () => {
+    const volumes = (is_maker: boolean) => {
+      const { maker_volume, taker_volume } = flowsOf(execution({ is_maker }), undefined)
+      return [format(maker_volume), format(taker_volume)]
+    }
+    assert.deepStrictEqual(
+      [volumes(true), volumes(false)],
+      [
+        ["12000", "0"],
+        ["0", "12000"]
+      ]
+    )
+  })
+
   it("sum up to the position and what it cost", () => {
     assert.strictEqual(format(opened.size), "0.2")
     assert.strictEqual(format(opened.cost), "12000")

@@ -39,5 +39,20 @@ describe("the order's state machine", () => {
       [Wire.ORDER_STATUS_UNSPECIFIED, OrderCause.ORDER_CAUSE_FILLED, Wire.ORDER_STATUS_FILLED]
     ] as const
     for (const [from, cause, to] of wrong) assert.throws(() => rowOf(from, cause, to))
+    // as many of all combinations as the table has
+    const numbers = <E>(all: Record<string, string | E>) =>
+      Object.values(all).filter((value): value is E & number => typeof value === "number" && value >= 0)
+    let permitted = 0
+    for (const from of numbers(Wire))
+      for (const cause of numbers(OrderCause))
+        for (const to of numbers(Wire)) {
+          try {
+            rowOf(from, cause, to)
+            permitted++
+          } catch {
+            // not in the table
+          }
+        }
+    assert.strictEqual(permitted, OrderStatus.transitions.length)
   })
 })

@@ -5,7 +5,8 @@ import { basename, dirname, join, relative, resolve } from "node:path"
 const root = join(import.meta.dirname, "../..")
 const IMPORTS = /\bfrom\s*"(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"\s*\)|\bimport\s+"(\.[^"]+)"/gu
 /** Whole exchanges in processes, browsers, documents and suites: too slow to run for each fault. */
-const SLOW = /^test\/(?:bench|deploy|docs|e2e|examples|package|page|scripts|verification\/(?!Oracle|Simulation\.))/u
+const SLOW =
+  /^test\/(?:bench|deploy|docs|e2e|examples|package|page\/Page\.|scripts|verification\/(?!Oracle|Simulation\.))/u
 
 const importsOf = (path: string): ReadonlyArray<string> =>
   [...readFileSync(path, "utf8").matchAll(IMPORTS)].map((match) =>
@@ -21,7 +22,7 @@ const rankOf = (module: string, test: string): number => {
 /** Returns the test files that reach a module of src: by name and folder first, then by the number of imports between. */
 export const relatedTests = (): ((module: string) => ReadonlyArray<string>) => {
   const importers = new Map<string, Set<string>>()
-  for (const path of globSync(join(root, "{src,test,verification}/**/*.ts"))) {
+  for (const path of globSync(join(root, "{page,src,test,verification}/**/*.ts"))) {
     for (const imported of importsOf(path)) {
       const known = importers.get(imported)
       if (known === undefined) importers.set(imported, new Set([path]))

@@ -1,5 +1,6 @@
 /**
- * Plays a recorded session against a gateway, one request in flight, and keeps account of every one of them.
+ * Plays a recorded session against a gateway and keeps account of every request. With several steps at once, a step starts
+ * after the earlier ones that change one of its orders; the order in which the others arrive is left to their connections.
  *
  * Orders that rest are ours by the record's id. What the record says of an order after its fills is compared with what we
  * know from the private feeds; where our market went another way, the difference is corrected by an order of its own, so that
@@ -9,7 +10,7 @@ import { Deferred, Effect, Result } from "effect"
 import type { Client, Feed } from "../../src/client/index.ts"
 import { isFinal, type Order } from "../../src/domain/Order.ts"
 import { SYMBOL } from "./Market.ts"
-import type { Session, Side, Step } from "./Session.ts"
+import type { Change, Session, Side } from "./Session.ts"
 import { enlist, restingWith, roomiest, type Traders, type Trader, type Vault } from "./Traders.ts"
 import { type Counts, follow } from "./Watchers.ts"
 
@@ -59,6 +60,8 @@ export interface Options {
   readonly session: Session
   /** Steps to play, of the continuous session. */
   readonly steps: number
+  /** Most steps at once, each with one request in flight. */
+  readonly in_flight: number
   /** Points at which the replay pauses and the books are compared. */
   readonly pauses: number
   /** Subscribers of the book, spread over its four depths. */
@@ -104,30 +107,34 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
   // ---- what the private feeds tell
 
   const byRecord = new Map<string, Ours>()
-  const byOrder = new Map<string, { readonly ours: Ours; readonly record: string }>()
+  /** By the reference of our order, since an event may arrive before the answer with its id. */
+  const byLink = new Map<string, { readonly ours: Ours; readonly record: string }>()
   /** Records of the resting orders filled by a matching event, in order, and the lots they gave. */
   const makers = new Map<number, { lots: number; readonly records: Array<string> }>()
   const taken = new Map<string, { lots: number; readonly seqs: Set<number> }>()
-  let watched:
-    | { readonly orderId: string | undefined; final: Order | undefined; readonly done: Deferred.Deferred<void> }
-    | undefined
+  /** Aggressive orders whose fills are awaited, by reference. */
+  const watched = new Map<string, { final: Order | undefined; readonly done: Deferred.Deferred<void> }>()
   const seenExecutions = new Set<string>()
 
+  /** Ends the wait for aggressive orders whose fills were all received, by both sides. */
   const settled = () => {
-    if (watched?.final === undefined) return
-    const filled = Number(watched.final.cum_exec_qty)
-    const took = taken.get(watched.final.order_id)
-    if ((took?.lots ?? 0) < filled) return
-    let gave = 0
-    for (const seq of took?.seqs ?? []) gave += makers.get(seq)?.lots ?? 0
-    if (gave >= filled) Deferred.doneUnsafe(watched.done, Effect.void)
+    for (const { done, final } of watched.values()) {
+      if (final === undefined) continue
+      const filled = Number(final.cum_exec_qty)
+      const took = taken.get(final.order_id)
+      if ((took?.lots ?? 0) < filled) continue
+      let gave = 0
+      for (const seq of took?.seqs ?? []) gave += makers.get(seq)?.lots ?? 0
+      if (gave >= filled) Deferred.doneUnsafe(done, Effect.void)
+    }
   }
   const close = (ours: Ours): void => {
     if (ours.open) ours.vault.open--
     ours.open = false
   }
   const onOrder = (order: Order) => {
-    const known = byOrder.get(order.order_id)
+    const link = order.order_link_id ?? ""
+    const known = byLink.get(link)
     if (known !== undefined) {
       known.ours.filled = Number(order.cum_exec_qty)
       known.ours.price = order.price
@@ -140,10 +147,10 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
         order.reject_reason === "EcNoError" ? (order.cancel_type ?? order.order_status) : order.reject_reason!
       )
     }
-    if (watched !== undefined && (watched.orderId === order.order_id || watched.orderId === order.order_link_id)) {
-      if (isFinal(order.order_status)) watched.final = order
-      settled()
-    }
+    const awaited = watched.get(link)
+    if (awaited === undefined) return
+    if (isFinal(order.order_status)) awaited.final = order
+    settled()
   }
   const onEvent = (event: Feed.FeedEvent): void => {
     if (event.kind === "order") for (const order of event.data.list) onOrder(order)
@@ -152,8 +159,10 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
       if (seenExecutions.has(execution.exec_id)) continue
       seenExecutions.add(execution.exec_id)
       const lots = Number(execution.exec_qty)
-      const ours = byOrder.get(execution.order_id)?.ours
-      if (ours !== undefined) {
+      const link = execution.order_link_id ?? ""
+      const known = byLink.get(link)
+      if (known !== undefined) {
+        const { ours } = known
         ours.filled = Number(execution.order_qty) - Number(execution.leaves_qty)
         if (execution.leaves_qty === "0") close(ours)
       }
@@ -161,7 +170,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
         report.fills++
         const entry = makers.get(execution.seq) ?? { lots: 0, records: [] }
         entry.lots += lots
-        entry.records.push(byOrder.get(execution.order_id)?.record ?? execution.order_link_id ?? "")
+        entry.records.push(known?.record ?? link)
         makers.set(execution.seq, entry)
       } else {
         const entry = taken.get(execution.order_id) ?? { lots: 0, seqs: new Set<number>() }
@@ -252,10 +261,10 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     vault.open++
     const ours: Ours = { side, trader, vault, link, orderId: "", price, qty: size, filled: 0, open: true }
     byRecord.set(record, ours)
+    byLink.set(link, { ours, record })
     const orderId = yield* place(trader.client, { vault: vault.address, side, price, size, link, ioc: false })
     if (orderId === undefined) return close(ours)
     ours.orderId = orderId
-    byOrder.set(orderId, { ours, record })
   })
   const amend = Effect.fnUntraced(function* (ours: Ours, price: string, remaining: number) {
     const answer = yield* request(
@@ -285,13 +294,13 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
   })
 
   let aggressors = 0
-  const aggress = Effect.fnUntraced(function* (step: Extract<Step, { readonly type: "aggress" }>) {
+  const aggress = Effect.fnUntraced(function* (step: Extract<Change, { readonly type: "aggress" }>) {
     const resting = byRecord.get(step.id)
     // a resting order that was modified until it crossed leaves the book before it takes
     if (step.rested && resting?.open === true) yield* cancel(resting)
     const link = `t-${++aggressors}`
     const done = yield* Deferred.make<void>()
-    watched = { orderId: link, final: undefined, done }
+    watched.set(link, { final: undefined, done })
     const orderId = yield* place(traders.taker.client, {
       vault: traders.taker.vaults[0]!.address,
       side: step.side,
@@ -308,7 +317,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
         })
       )
     }
-    watched = undefined
+    watched.delete(link)
     const hit = new Set<string>()
     for (const seq of (orderId === undefined ? undefined : taken.get(orderId))?.seqs ?? []) {
       for (const record of makers.get(seq)?.records ?? []) hit.add(record)
@@ -317,7 +326,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     for (const { id } of step.hits) if (hit.has(id)) report.sameHits++
   })
 
-  const settle = Effect.fnUntraced(function* (step: Extract<Step, { readonly type: "settle" }>) {
+  const settle = Effect.fnUntraced(function* (step: Extract<Change, { readonly type: "settle" }>) {
     const ours = byRecord.get(step.id)
     const remaining = ours?.open === true ? ours.qty - ours.filled : 0
     if (remaining === step.size && (step.size === 0 || ours!.price === step.price)) return
@@ -327,7 +336,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     else yield* add(step.id, step.side, step.price, step.size)
   })
 
-  const play = (step: Step): Effect.Effect<void> => {
+  const play = (step: Change): Effect.Effect<void> => {
     switch (step.type) {
       case "add":
         return add(step.id, step.side, step.price, step.size)
@@ -352,18 +361,28 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     report.seconds = (performance.now() - began) / 1_000
     options.onProgress(done, total, report)
   }
-  for (const order of session.opening) {
-    yield* add(order.id, order.side, order.price, order.size)
-    if (++done % 100 === 0) progress()
-  }
-  yield* compareBooks
+  /** Plays steps, and compares the books when all of them have ended. */
+  const playAll = Effect.fnUntraced(function* (all: ReadonlyArray<Change>) {
+    /** The newest step that changes an order. */
+    const newest = new Map<string, Deferred.Deferred<void>>()
+    const effects = all.map((step) => {
+      const ended = Deferred.makeUnsafe<void>()
+      const orders = step.type === "aggress" ? [step.id, ...step.hits.map(({ id }) => id)] : [step.id]
+      const earlier = orders.flatMap((id) => newest.get(id) ?? [])
+      for (const id of orders) newest.set(id, ended)
+      return Effect.gen(function* () {
+        for (const each of earlier) yield* Deferred.await(each)
+        yield* play(step)
+        yield* Deferred.succeed(ended, undefined)
+        if (++done % 100 === 0) progress()
+      })
+    })
+    yield* Effect.all(effects, { concurrency: options.in_flight, discard: true })
+    yield* compareBooks
+  })
+  yield* playAll(session.opening.map((order) => ({ type: "add", ...order })))
   const every = Math.max(1, Math.floor(steps.length / options.pauses))
-  for (let i = 0; i < steps.length; i++) {
-    yield* play(steps[i]!)
-    if (++done % 100 === 0) progress()
-    if ((i + 1) % every === 0) yield* compareBooks
-  }
-  yield* compareBooks
+  for (let from = 0; from < steps.length; from += every) yield* playAll(steps.slice(from, from + every))
   progress()
   return { report, traders }
 })

@@ -21,6 +21,8 @@ export interface Options {
   readonly steps: number
   readonly pauses: number
   readonly subscribers: number
+  /** Most steps at once. */
+  readonly in_flight: number
   readonly crashes: number
   readonly seed: number
   readonly onProgress: (done: number, total: number, report: Report) => void
@@ -55,6 +57,7 @@ export const run = async (options: Options): Promise<Outcome> => {
   const crashAt = new Set<number>()
   while (crashAt.size < options.crashes) crashAt.add(1 + Math.floor(next() * total * 0.8))
   let crashes = 0
+  /** Crashes after which a check of the history has started. */
   let checked = 0
   let restarted: Promise<void> = Promise.resolve()
   const crash = async () => {
@@ -70,15 +73,16 @@ export const run = async (options: Options): Promise<Outcome> => {
       steps: options.steps,
       pauses: options.pauses,
       subscribers: options.subscribers,
+      in_flight: options.in_flight,
       onProgress: options.onProgress,
       beforeRequest: async (request, traders, acknowledged) => {
         await restarted
         if (checked < crashes) {
-          const { doubled, missing } = await Effect.runPromise(History.check(traders, acknowledged))
-          if (doubled.length + missing.length > 0) {
-            throw new Error(`after crash ${crashes}: ${missing.length} orders missing, ${doubled.length} doubled`)
-          }
           checked = crashes
+          const { doubled, missing } = await Effect.runPromise(History.check(traders, new Set(acknowledged)))
+          if (doubled.length + missing.length > 0) {
+            throw new Error(`after crash ${checked}: ${missing.length} orders missing, ${doubled.length} doubled`)
+          }
         }
         if (!crashAt.has(request)) return
         // the request and the kill race each other

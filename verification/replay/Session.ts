@@ -28,7 +28,7 @@ interface Timed {
 }
 
 export type Step = Timed & Change
-type Change =
+export type Change =
   | ({ readonly type: "add" } & Resting)
   /** New price and remaining size of a resting order. */
   | { readonly type: "modify"; readonly id: string; readonly price: string; readonly size: number }

@@ -1,5 +1,5 @@
 /**
- * Replays a recorded session: `npm run replay -- FILE [--steps N] [--pauses 100] [--subscribers 4] [--crashes 0] [--seed 1]`.
+ * Replays a recorded session: `npm run replay -- FILE [--steps N] [--pauses 100] [--subscribers 4] [--in-flight 1] [--crashes 0] [--seed 1]`.
  * A file that ends with `.ndjson.gz` is a depth feed of another exchange; of the options only `--subscribers` applies to it.
  */
 import { existsSync } from "node:fs"
@@ -11,7 +11,11 @@ import { type Outcome, run } from "./Run.ts"
 const list = (map: ReadonlyMap<string, number>): string =>
   map.size === 0 ? "none" : [...map].map(([reason, n]) => `${reason} ${n}`).join(", ")
 
-const summary = ({ crashes, entries, history, report, stateHash }: Outcome): string => {
+const summary = (
+  in_flight: number,
+  cpu_s: number,
+  { crashes, entries, history, report, stateHash }: Outcome
+): string => {
   const refused = [...report.refused.values()].reduce((a, b) => a + b, 0)
   return `
   requests           ${report.requests}: accepted ${report.accepted}, refused ${refused} (${list(report.refused)})
@@ -23,7 +27,7 @@ const summary = ({ crashes, entries, history, report, stateHash }: Outcome): str
   history            ${report.acknowledged.size} acknowledged orders, ${history.missing.length} missing, ${history.doubled.length} doubled
   crashes            ${crashes}, each followed by a walk of the whole history; requests sent again ${report.repeated}
   journal            ${entries} entries replay to state ${stateHash}
-  speed              ${(report.requests / report.seconds).toFixed(0)} requests a second, one in flight, ${report.seconds.toFixed(0)} s
+  speed              ${(report.requests / report.seconds).toFixed(0)} requests a second, ${in_flight} in flight, ${report.seconds.toFixed(0)} s; CPU of the client ${(cpu_s / report.seconds).toFixed(2)} cores
 `
 }
 
@@ -31,12 +35,15 @@ const { positionals, values } = numbers({
   steps: Number.MAX_SAFE_INTEGER,
   pauses: 100,
   subscribers: 4,
+  "in-flight": 1,
   crashes: 0,
   seed: 1
 })
 const file = positionals[0]
 if (file === undefined || !existsSync(file)) {
-  console.error("usage: npm run replay -- FILE [--steps N] [--pauses N] [--subscribers N] [--crashes N] [--seed N]")
+  console.error(
+    "usage: npm run replay -- FILE [--steps N] [--pauses N] [--subscribers N] [--in-flight N] [--crashes N] [--seed N]"
+  )
   process.exit(2)
 }
 const { subscribers } = values
@@ -54,12 +61,10 @@ const bar = (done: number, total: number, report: Report) => {
   if (process.stderr.isTTY) process.stderr.write(`\r${line}`)
   else if (done % 5_000 === 0) process.stderr.write(`${line}\n`)
 }
-const outcome = await run({
-  file,
-  ...values,
-  onProgress: bar
-})
-console.log(summary(outcome))
+const { "in-flight": in_flight, ...options } = values
+const outcome = await run({ file, ...options, in_flight, onProgress: bar })
+const { system, user } = process.cpuUsage()
+console.log(summary(in_flight, (user + system) / 1_000_000, outcome))
 const sound =
   outcome.history.missing.length === 0 &&
   outcome.history.doubled.length === 0 &&

@@ -476,6 +476,23 @@ describe("the fill check", () => {
     }
   })
 
+  it("judges a FOK by the fee that each maker pays as a maker", () => {
+    // buy 0.1 at 60000: fee 3.3; sell at 54000 as a maker: −600, fee 1.08
+    for (const [deposit, status] of [
+      ["604.38", FILLED],
+      ["604.379999999999999999", CANCELED]
+    ] as const) {
+      const bench = opened({ alice: deposit })
+      bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+      bench.place(alice, { side: BUY, qty: "0.1", price: "60000" })
+      bench.index(BTC, "56700")
+      bench.place(alice, { side: SELL, qty: "0.1", price: "54000" })
+      const step = bench.place(bob, { side: BUY, qty: "0.1", price: "54000", tif: FOK })
+      assert.strictEqual(last(step, bob).order_status, status)
+      if (status === FILLED) assert.strictEqual(balances(step, alice)[0]!.wallet_balance, "0")
+    }
+  })
+
   it("judges a FOK over two orders of one maker by the position that the first fill leaves", () => {
     const bench = opened()
     bench.place(bob, { side: BUY, qty: "0.1", price: "60000" })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -74,6 +74,17 @@ const refused = (f: () => unknown): string => {
 }
 
 describe("Journal", () => {
+  it("belongs to its owner alone, also where it was open to others", () => {
+    open().close()
+    const files = [path, `${path}.lock`]
+    for (const file of files) chmodSync(file, 0o644)
+    open().close()
+    assert.deepStrictEqual(
+      files.map((file) => statSync(file).mode & 0o777),
+      [0o600, 0o600]
+    )
+  })
+
   it("replays to the writer's state after it is closed and reopened", () => {
     const first = open()
     const state = fill(first, [1, 2, 3])

@@ -191,6 +191,18 @@ describe("a start", () => {
   })
 })
 
+describe("the newest events of a replay", () => {
+  it("take no more memory the longer the replay is", () => {
+    const newest = new NewestEvents(10)
+    const event = { seq: 1, ts_ms: 0, step: 1, command_id: "c", event: undefined }
+    const sizes = Array.from({ length: 2_000 }, () => {
+      newest.add([event], 0)
+      return JSON.stringify(newest).length
+    })
+    assert.isAtMost(Math.max(...sizes.slice(1_000)), Math.max(...sizes.slice(0, 100)))
+  })
+})
+
 describe("a start from a snapshot", () => {
   it("reaches the state of a full replay, and serves the same events", () => {
     const first = new Playing()

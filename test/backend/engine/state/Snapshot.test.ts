@@ -115,6 +115,15 @@ describe("StateCodec", () => {
     for (const value of ["text", 3n, new Uint8Array([1, 255])]) assert.deepStrictEqual(again(value), value)
   })
 
+  it("keeps values wherever its buffer grows", () => {
+    // the first buffer has 64 KiB: for each end of its room, a text and bytes that do not fit
+    for (let spare = 0; spare < 24; spare++) {
+      const filling = "x".repeat((1 << 16) - 16 - spare)
+      for (const value of ["ä".repeat(20), new Uint8Array(40).fill(7), 10n ** 30n, 2 ** 52 + 0.5, 2 ** 40])
+        assert.deepStrictEqual(again([filling, value, "end"]), [filling, value, "end"])
+    }
+  })
+
   it("keeps shared and circular references", () => {
     const shared = { name: "s" }
     const ring: Record<string, unknown> = { left: shared, right: shared }

@@ -1,0 +1,41 @@
+import { assert, describe, it } from "vitest"
+import { isTooComplex } from "../../src/domain/JsonShape.ts"
+import { transportLimits } from "../../src/domain/TransportLimits.ts"
+
+const DEPTH = transportLimits.json_depth.figure
+const MEMBERS = transportLimits.json_members.figure
+/** Long enough that the shape is checked. */
+const padding = "x".repeat(5_000)
+const nested = (open: string, close: string, depth: number, within = "") =>
+  `${open.repeat(depth)}"${padding}${within}"${close.repeat(depth)}`
+
+describe("the shape of a JSON text", () => {
+  it("has a limited depth, of arrays and objects", () => {
+    for (const [open, close] of [
+      ["[", "]"],
+      ['{"a":', "}"]
+    ] as const) {
+      assert.isFalse(isTooComplex(nested(open, close, DEPTH)), open)
+      assert.isTrue(isTooComplex(nested(open, close, DEPTH + 1)), open)
+    }
+    // side by side is not nested
+    assert.isFalse(isTooComplex(`[${"[[]],{},".repeat(MEMBERS / 4)}"${padding}"]`))
+  })
+
+  it("has a limited number of members", () => {
+    const members = (n: number) => `["${padding}"${",1".repeat(n - 1)}]`
+    assert.isFalse(isTooComplex(members(MEMBERS)))
+    assert.isTrue(isTooComplex(members(MEMBERS + 1)))
+  })
+
+  it("does not count what is inside of strings", () => {
+    const text = `\\"${"[{,".repeat(MEMBERS)}\\\\`
+    assert.isFalse(isTooComplex(nested("[", "]", DEPTH, text)))
+    assert.isTrue(isTooComplex(nested("[", "]", DEPTH + 1, text)))
+  })
+
+  it("is free in a short text", () => {
+    assert.isFalse(isTooComplex("[".repeat(4 * 1024)))
+    assert.isTrue(isTooComplex("[".repeat(4 * 1024 + 1)))
+  })
+})
