@@ -246,6 +246,18 @@ describe("the bounds of margin", () => {
 
   it("the share of an opening fee that a reduction takes out is rounded up", () => {
     const entry = { position: 3n, entryValue: 30n, openFee: 10n, isolatedMargin: 0n }
+    const opened = Margin.settle(Margin.FLAT, { size: 1n, value: 10n, fee: 1n })
+    assert.deepStrictEqual(
+      [
+        opened.closedSize,
+        opened.closedEntryValue,
+        opened.closedOpenFee,
+        opened.closedFee,
+        opened.realised,
+        opened.released
+      ],
+      [0n, 0n, 0n, 0n, 0n, 0n]
+    )
     const { closedOpenFee, entry: rest } = Margin.settle(entry, { size: -1n, value: 10n, fee: 0n, lock: undefined })
     assert.deepStrictEqual([closedOpenFee, rest.openFee], [4n, 6n])
   })

@@ -78,6 +78,8 @@ it("counts commands by outcome, and their orders", async () => {
   assert.strictEqual(valueOf(text, acknowledged) - valueOf(before, acknowledged), 1)
   assert.strictEqual(valueOf(text, 'gateway_commands_total{command="place",outcome="refused"}'), 1)
   assert.strictEqual(valueOf(text, "gateway_commands_pending"), 0)
+  const commits = "gateway_projector_commit_seconds_count"
+  await eventually("a commit of the histories", metrics, (later) => valueOf(later, commits) > valueOf(before, commits))
   const shown = await eventually("all shown", metrics, (text) => {
     const head = valueOf(text, "backend_head_seq")
     return head > 0 && valueOf(text, "gateway_projector_events_total") >= head

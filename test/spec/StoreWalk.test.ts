@@ -30,6 +30,8 @@ type Stores = AccessCodes | AuditStore | CompetitionStore | RewardStore
 interface Walk {
   readonly path: string
   readonly limit: number
+  /** Rows of a page whose request has no limit. */
+  readonly size: number
   readonly authorization: string
   /** Inserts the rows with these numbers; the greatest number is the first of the list. */
   readonly put: (numbers: ReadonlyArray<number>) => Effect.Effect<unknown, unknown, Stores>
@@ -49,6 +51,7 @@ const leaderboard = (id: string): string => `/api/v1/user/competitions/${id}/lea
 const accessCodes: Walk = {
   path: "/api/v1/admin/access-codes",
   limit: 200,
+  size: 50,
   authorization: ADMIN,
   put: (numbers) =>
     AccessCodes.use((store) =>
@@ -74,6 +77,7 @@ const accessCodes: Walk = {
 const trail: Walk = {
   path: "/api/v1/admin/audit",
   limit: 200,
+  size: 50,
   authorization: ADMIN,
   put: (numbers) =>
     AuditStore.use((store) =>
@@ -87,6 +91,7 @@ const trail: Walk = {
 const rewards: Walk = {
   path: "/api/v1/user/rewards",
   limit: 200,
+  size: 50,
   authorization: "Bearer good",
   put: (numbers) =>
     RewardStore.use((store) =>
@@ -111,6 +116,7 @@ const rewards: Walk = {
 const competitions: Walk = {
   path: "/api/v1/user/competitions",
   limit: 200,
+  size: 50,
   authorization: "Bearer good",
   put: (numbers) =>
     CompetitionStore.use((store) =>
@@ -136,6 +142,7 @@ const competitions: Walk = {
 const ranks: Walk = {
   path: leaderboard(competition.id),
   limit: 100,
+  size: 20,
   authorization: "Bearer good",
   put: (numbers) =>
     Effect.gen(function* () {
@@ -194,8 +201,8 @@ const suite = <E>(name: string, layer: Layer.Layer<Stores, E>) =>
       gate.fetch("GET", `${path}?limit=${walk.limit}${filter}${cursor === "" ? "" : `&cursor=${cursor}`}`, {
         authorization
       })
-    const pageAfter = async (cursor: string) => {
-      const response = await ask(cursor)
+    const pageAfter = async (cursor: string, answered = ask(cursor)) => {
+      const response = await answered
       assert.strictEqual(response.status, 200, cursor)
       return (await response.json()) as {
         readonly [rows in "list" | "data"]: ReadonlyArray<Record<string, string>>
@@ -221,6 +228,11 @@ const suite = <E>(name: string, layer: Layer.Layer<Stores, E>) =>
         )
       }
     )
+
+    it(`returns ${walk.size} rows where a request has no limit`, async () => {
+      const page = await pageAfter("", gate.fetch("GET", walk.path, { authorization: walk.authorization }))
+      assert.lengthOf(page[walk.rows], walk.size)
+    })
 
     it("refuses a cursor that was altered, or belongs to another list or user", async () => {
       const { next_page_cursor: cursor } = await pageAfter("")

@@ -186,6 +186,24 @@ describe("Outbox", () => {
     })
   )
 
+  it.live("takes one frame of any size into an empty queue, and none beside it", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { ended, offer } = make(sink)
+      const orders = feed("order", false)
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("o".repeat(500), orders)
+      assert.strictEqual(ended.SlowConsumer, 0)
+      sink.drain(true)
+      assert.deepStrictEqual(sink.texts(), ["first", "o".repeat(500)])
+      offer("o".repeat(500), orders)
+      offer("o", orders)
+      assert.strictEqual(ended.SlowConsumer, 1)
+    })
+  )
+
   it.live("judges the age of the oldest frame", () =>
     Effect.gen(function* () {
       const books = feed("book")

@@ -150,6 +150,23 @@ describe("PrivateFeed", () => {
     fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 80 }), play), { numRuns: 1_000 })
   })
 
+  it("moves its position with events of topics that it does not follow, and only in its stream", () => {
+    const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
+    const event = (seq: number) =>
+      ({ seq, topic: "position", prev_seq: 0, sub_account_address: "", mts: 0, record: "{}" }) as const
+    feed.take([new UserMessage(event(3), "s", 0)], 0)
+    assert.isUndefined(feed.position)
+    feed.begin("s", [{ topic: "order", snapshot: undefined, seq: 4 }], [], 0)
+    feed.take(
+      [5, 6].map((seq) => new UserMessage(event(seq), "s", 0)),
+      0
+    )
+    assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 6 })
+    feed.take([], 0)
+    feed.take([new UserMessage(event(7), "another", 0)], 0)
+    assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 6 })
+  })
+
   it(`keeps ${BUFFERED_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
     let overflows = 0
     const feed = new PrivateFeed("u", new RecordingOutbox(), () => overflows++)

@@ -7,6 +7,7 @@ import type { Liquidation } from "../../src/domain/Liquidation.ts"
 import type { Candle } from "../../src/domain/Market.ts"
 import type { MarketChange } from "../../src/services/markets/MarketView.ts"
 import { KlineTopic } from "../../src/ws/KlineTopic.ts"
+import type { Outbox } from "../../src/ws/Outbox.ts"
 import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
 import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
 import { aheadOf } from "../../verification/harness/Clocks.ts"
@@ -194,6 +195,29 @@ describe("kline", () => {
   })
 })
 
+describe("kline of two connections", () => {
+  it("confirms the candle that the first one saw, though the second one begins with a newer candle", () => {
+    const world = new World()
+    const confirmed: Array<number> = []
+    class Shown extends KlineTopic {
+      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
+        for (const { confirm, start_time } of list) if (confirm) confirmed.push(start_time / 60_000)
+      }
+    }
+    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+    const join = () => {
+      topic.members.add({} as Outbox)
+      topic.snapshot(0)
+    }
+    world.market.candle = flat("1", 60_000, "5", false)
+    join()
+    world.market.candle = flat("1", 120_000, "5", false)
+    join()
+    topic.take({ symbol: SYMBOL, candles: [] } as unknown as MarketChange, 0)
+    assert.deepStrictEqual(confirmed, [1])
+  })
+})
+
 describe("all_liquidations", () => {
   it.live("sends the fills of each matching event; no snapshot", () =>
     Effect.gen(function* () {
@@ -259,6 +283,21 @@ describe("insurance_pool", () => {
       ahead = 3 * POOL_SILENCE_MS
       yield* Effect.sleep(1_200)
       yield* isQuiet(peer)
+    })
+  )
+})
+
+describe("a topic of two connections", () => {
+  it.live("goes on for the one that stays", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.pool = pool()
+      yield* start(world)
+      const [stays, goes] = [yield* following(world, [alerts], 0), yield* following(world, [alerts], 0)]
+      assert.strictEqual((yield* goes.peer.ask({ op: "unsubscribe", args: [alerts] })).op, "unsubscribed")
+      world.market.tell({ alerts: [alert()] })
+      assert.strictEqual((yield* stays.peer.next).topic, alerts)
+      yield* isQuiet(goes.peer)
     })
   )
 })

@@ -224,6 +224,31 @@ describe("Writer", () => {
     assert.strictEqual(failures.length, 0)
   })
 
+  it("ends with a checkpoint where entries follow the newest one", async () => {
+    const one = caller()
+    const checkpoints = () => journal.checkpoints().map(({ position }) => position)
+    const again = () => {
+      writer.stop()
+      const found = checkpoints()
+      journal.close()
+      open()
+      return found
+    }
+    assert.deepStrictEqual(again(), [])
+    for (const position of [1, 2]) {
+      submit(one, deposit(1))
+      await turn()
+      assert.strictEqual(again().at(-1), position)
+    }
+    assert.deepStrictEqual(
+      [again(), again()],
+      [
+        [1, 2],
+        [1, 2]
+      ]
+    )
+  })
+
   it("continues after a failed checkpoint", async () => {
     journal.checkpoint = () => {
       throw Object.assign(new Error("database or disk is full"), { errcode: 13 })
