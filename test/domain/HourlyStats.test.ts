@@ -61,6 +61,7 @@ describe("the flows of fills", () => {
     assert.strictEqual(both.cost, 0n)
     assert.strictEqual(format(both.fees), "13.31")
     assert.strictEqual(format(both.counted_pnl), "186.69")
+    assert.deepStrictEqual([both.trade_count, both.executions], [2, 2])
   })
 
   it("keep what it cost exact over a turn to the other side", () => {

@@ -84,6 +84,12 @@ describe("the notice of an order", () => {
     assert.deepStrictEqual([toneOf(canceled), toneOf({ ...canceled, cancel_type: "CancelByDcp" })], ["plain", "warn"])
   })
 
+  it("of a trigger that was deactivated has its order; that of an exit is not shown", () => {
+    const trigger: Order = { ...limit, order_status: "Deactivated", cancel_type: "CancelByUser" }
+    assert.strictEqual(textOf(trigger), "Canceled: buy 0.500 BTC-USDC at 59,000.0")
+    assert.isUndefined(textOf({ ...trigger, stop_order_type: "StopLoss" }))
+  })
+
   it("of an expired order has the part that was filled", () => {
     assert.strictEqual(textOf({ ...limit, order_status: "Expired" }), "Expired: buy 0.500 BTC-USDC at 59,000.0")
     assert.strictEqual(

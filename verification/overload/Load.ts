@@ -1,6 +1,6 @@
 /**
  * Load client: callers, and one private socket for each user. Callers of `run` do not pause, and repeat a refused request at once.
- * Those of `sustain` send at a rate.
+ * Those of `sustain` send at a rate, and those of `begin` until `end`.
  */
 import { serve } from "../harness/LoadProcess.ts"
 import { LOAD_WAIT_MS, sleep, until } from "../harness/Wait.ts"
@@ -112,4 +112,20 @@ const sustain = async (plan: SustainedPlan): Promise<SustainedReport> => {
   return { seconds: [...seen.seconds], unsent: pacer.unsent, acknowledged: count, unseen, holes, ...endOf(followers) }
 }
 
-serve({ run, sustain } satisfies Calls)
+/** What a load without an end acknowledged, and its callers. */
+let endless: { readonly order_ids: Array<string>; readonly callers: ReadonlyArray<Caller> } | undefined
+
+const begin: Calls["begin"] = async (plan) => {
+  const order_ids: Array<string> = []
+  const seen = new Seconds([plan.pid, process.pid])
+  endless = { order_ids, callers: callersOf(plan, { seen, onAccepted: (order_id) => order_ids.push(order_id) }) }
+  for (const caller of endless.callers) caller.begin()
+  await until("an acknowledged order", () => order_ids.length > 0)
+}
+const end: Calls["end"] = async () => {
+  const { callers, order_ids } = endless!
+  for (const caller of callers) caller.end()
+  return order_ids
+}
+
+serve({ run, sustain, begin, end } satisfies Calls)

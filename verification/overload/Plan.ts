@@ -52,4 +52,7 @@ export interface SustainedReport extends Omit<Report, "recovery"> {
 export type Calls = {
   readonly run: (plan: Plan) => Promise<Report>
   readonly sustain: (plan: SustainedPlan) => Promise<SustainedReport>
+  /** Begins a load that lasts until `end`, which returns the ids of the acknowledged orders. */
+  readonly begin: (plan: Omit<Plan, "seconds">) => Promise<void>
+  readonly end: (argument: null) => Promise<ReadonlyArray<string>>
 }

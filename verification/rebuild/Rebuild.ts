@@ -42,7 +42,7 @@ const REBUILT_MS = 600_000
 const LISTED_MAX = 5
 
 /** The last event of the backend. */
-const headOf = async ({ url }: GatewayProcess): Promise<number> =>
+export const headOf = async ({ url }: GatewayProcess): Promise<number> =>
   Number(/^backend_head_seq (\d+)/mu.exec(await (await fetch(`${url}/metrics`)).text())?.[1])
 
 type Row = Readonly<Record<string, unknown>>
@@ -126,37 +126,51 @@ const withinMinute = async <A>(expected_ms: number, f: () => Promise<A>): Promis
   throw new Error(`no rebuild fitted into a minute in ${ATTEMPTS} attempts`)
 }
 
+/** Deletes the read model of an exchange that has ended, lets a gateway build it again, and compares. */
+export const rebuild = async (
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+  events: number
+): Promise<Outcome> => {
+  const start = () => startGateway({ dataDir, env, ready_ms: REBUILT_MS })
+  const once = async () => {
+    // its memory has only the newest events now
+    let gateway = await start()
+    try {
+      const head = await headOf(gateway)
+      await gateway.stop()
+      const before = tablesOf(join(dataDir, HISTORY))
+      for (const name of readdirSync(dataDir)) if (name.startsWith(HISTORY)) rmSync(join(dataDir, name))
+      const began = performance.now()
+      gateway = await start()
+      const rebuilt_ms = performance.now() - began
+      await gateway.stop()
+      return { head, before, after: tablesOf(join(dataDir, HISTORY)), rebuilt_ms }
+    } finally {
+      await gateway.kill()
+    }
+  }
+  const { after, before, head, rebuilt_ms } = await withinMinute(5_000 + events / EVENTS_PER_MS, once)
+  return {
+    events: head,
+    rows: Object.fromEntries([...before].map(([table, rows]) => [table, rows.length])),
+    differences: differencesOf(before, after),
+    rebuilt_ms
+  }
+}
+
 /** Trades, deletes the read model, starts again, and compares. */
 export const run = async ({ callers, events, seconds }: Options): Promise<Outcome> => {
   const folder = temporaryFolder("rebuild")
-  const start = () => startGateway({ dataDir: folder.path, env: { ...LOAD_ENV, EVENTS_KEPT } })
+  const env = { ...LOAD_ENV, EVENTS_KEPT }
   const load = startLoad<Calls>(join(import.meta.dirname, "../overload/Load.ts"))
-  let gateway = await start()
+  const gateway = await startGateway({ dataDir: folder.path, env })
   try {
     const users = await fundedUsers(gateway.url, USERS)
     while ((await headOf(gateway)) < events)
       await load.call("run", { pid: gateway.pid, port: gateway.port, users, callers, seconds })
     await gateway.stop()
-    const rebuild = async () => {
-      // its memory has only the newest events now
-      gateway = await start()
-      const head = await headOf(gateway)
-      await gateway.stop()
-      const before = tablesOf(join(folder.path, HISTORY))
-      for (const name of readdirSync(folder.path)) if (name.startsWith(HISTORY)) rmSync(join(folder.path, name))
-      const began = performance.now()
-      gateway = await startGateway({ dataDir: folder.path, env: { ...LOAD_ENV, EVENTS_KEPT }, ready_ms: REBUILT_MS })
-      const rebuilt_ms = performance.now() - began
-      await gateway.stop()
-      return { head, before, after: tablesOf(join(folder.path, HISTORY)), rebuilt_ms }
-    }
-    const { after, before, head, rebuilt_ms } = await withinMinute(5_000 + events / EVENTS_PER_MS, rebuild)
-    return {
-      events: head,
-      rows: Object.fromEntries([...before].map(([table, rows]) => [table, rows.length])),
-      differences: differencesOf(before, after),
-      rebuilt_ms
-    }
+    return await rebuild(folder.path, env, events)
   } finally {
     await load.stop()
     await gateway.kill()

@@ -74,6 +74,7 @@ describe("PriceStream", () => {
     ]
     vi.advanceTimersByTime(5 * PRICES_MS)
     assert.deepStrictEqual([all.taken(), one.taken()], [[], []])
+    const frames = one.frames.length
     for (const change of [
       { mark_price: "1" },
       { index_price: "1" },
@@ -86,6 +87,7 @@ describe("PriceStream", () => {
       vi.advanceTimersByTime(PRICES_MS)
       assert.deepStrictEqual([all.taken(), one.taken()], [[["BTC-USDC"]], []], Object.keys(change)[0])
     }
+    assert.lengthOf(one.frames, frames)
   })
 
   it("sends a heartbeat every second", () => {

@@ -277,6 +277,21 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer({ limits: { initial: 2, min: 2, max: 64, target_ms: 500 } })))
   })
 
+  it.effect("the limit grows while commands wait, also where none came since the last round", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      for (let id = 1; id <= 12; id++) yield* send(String(id))
+      const found: Array<number> = []
+      for (let seq = 1; seq <= 2; seq++) {
+        yield* TestClock.adjust(60)
+        for (const id of world.submitted.splice(0)) yield* world.answer(id, Exit.succeed(seq))
+        yield* world.show(seq)
+        found.push(yield* gauge("gateway_commands_limit"))
+      }
+      assert.deepStrictEqual(found, [3, 5])
+    }).pipe(Effect.provide(world.layer({ limits: { initial: 2, min: 2, max: 64, target_ms: 500 } })))
+  })
+
   it.effect("the limit follows the delay from admission to shown", () => {
     const world = new World()
     return Effect.gen(function* () {
