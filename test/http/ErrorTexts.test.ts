@@ -154,6 +154,7 @@ describe("the text of a refused field", () => {
     assert.strictEqual(given("a".repeat(GIVEN_MAX)), `"${"a".repeat(GIVEN_MAX)}"`)
     assert.strictEqual(given("a".repeat(GIVEN_MAX + 1)), `"${"a".repeat(GIVEN_MAX)}…"`)
     assert.strictEqual(given('a"\\\u0007'), String.raw`"a\"\\\u{7}"`)
+    assert.strictEqual(given("\u202e"), String.raw`"\u{202e}"`)
     // escapes count as the characters that they are written with
     assert.isAtMost(given("\u{10ffff}".repeat(500)).length, GIVEN_MAX + 3)
     assert.strictEqual(given([1, 2]), "a list of 2")

@@ -21,7 +21,7 @@ const probed = Effect.gen(function* () {
       return probes - before
     })
   yield* TestClock.adjust("50 millis")
-  return { signal, during, lose: () => (isLost = true) }
+  return { signal, during, lose: () => (isLost = true), regain: () => (isLost = false) }
 })
 
 describe("the liveness probe", () => {
@@ -72,6 +72,23 @@ describe("the liveness probe", () => {
       yield* during(0.05)
       assert.deepStrictEqual(calledBack, [true])
       assert.isTrue(signal.isSilent())
+    })
+  )
+
+  it.effect("takes a server that responds again for lost once more when it is silent again", () =>
+    Effect.gen(function* () {
+      const { signal, during, lose, regain } = yield* probed
+      let given_up = 0
+      for (let times = 1; times <= 2; times++) {
+        const leave = signal.await(() => given_up++)
+        lose()
+        yield* during(1)
+        assert.deepStrictEqual([signal.isSilent(), given_up], [true, times])
+        leave()
+        regain()
+        yield* during(1)
+        assert.isFalse(signal.isSilent())
+      }
     })
   )
 })
