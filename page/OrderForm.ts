@@ -181,7 +181,8 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   }
   element.addEventListener("submit", (event) => {
     event.preventDefault()
-    whileBusy(submit, send)
+    // an order that was changed is another one, which need not wait for the answer to the last
+    whileBusy(submit, send, draft.value)
   })
 
   // ---- drawing

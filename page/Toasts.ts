@@ -70,11 +70,23 @@ export const toastError = (error: unknown): void => {
   } else toast("bad", error instanceof Error ? error.message : String(error))
 }
 
-/** Runs the action of a button; the button is busy until it ends, and an error is shown. */
-export const whileBusy = (button: HTMLButtonElement, act: () => Promise<void>): void => {
-  if (button.ariaBusy === "true") return
+/** What each busy button does. */
+const busyWith = new WeakMap<HTMLButtonElement, Set<unknown>>()
+
+/**
+ * Runs the action of a button; the button is busy until it ends, and an error is shown. A further click does nothing while the
+ * same thing is being done, so that a double click sends one order. By default a button does one thing.
+ */
+export const whileBusy = (button: HTMLButtonElement, act: () => Promise<void>, what: unknown = button): void => {
+  const doing = busyWith.get(button) ?? new Set()
+  busyWith.set(button, doing)
+  if (doing.has(what)) return
+  doing.add(what)
   button.ariaBusy = "true"
   act()
     .catch(toastError)
-    .finally(() => (button.ariaBusy = "false"))
+    .finally(() => {
+      doing.delete(what)
+      button.ariaBusy = String(doing.size > 0)
+    })
 }

@@ -87,6 +87,12 @@ it("counts commands by outcome, and their orders", async () => {
   assert.isAbove(valueOf(shown, "gateway_projector_commit_seconds_count"), 0)
   assert.isAbove(valueOf(shown, "backend_journal_commit_seconds_count"), 0)
   assert.isAtLeast(valueOf(shown, "backend_turn_commands_sum"), 2)
+  for (const name of ["backend_turn_seconds", "backend_journal_commit_seconds"]) {
+    const mean = valueOf(shown, `${name}_sum`) / valueOf(shown, `${name}_count`)
+    assert.isTrue(mean > 0 && mean < 1, `${name}: ${mean}`)
+    const limits = [...shown.matchAll(new RegExp(`^${name}_bucket\\{le="([^"]+)"`, "gmu"))].map(([, limit]) => limit)
+    assert.deepStrictEqual(limits.slice(0, 6), ["0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005"])
+  }
 })
 
 it("counts refused credentials and rate-limited requests", async () => {

@@ -11,7 +11,7 @@ import { journeys } from "./Journeys.ts"
 import { best, count, fund, holds, PageExchange, READY_MS, setMargin, shows, SLOW } from "./PageExchange.ts"
 import { checkState } from "./PageState.ts"
 import { takePictures } from "./Pictures.ts"
-import { eventually } from "../../verification/harness/Wait.ts"
+import { eventually, until } from "../../verification/harness/Wait.ts"
 
 /** Maximum transfer size of the page, in bytes. */
 const BYTES_MAX = 300_000
@@ -216,6 +216,34 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.close()
   })
 
+  it("sends an order once that is clicked twice, and another one while the last is unanswered", async () => {
+    const { faults, page } = await exchange.open()
+    await fund(page)
+    const sent: Array<string> = []
+    const answers: Array<() => void> = []
+    await page.route("**/api/v1/order/create", async (route) => {
+      sent.push((route.request().postDataJSON() as { readonly price: string }).price)
+      await new Promise<void>((resolve) => answers.push(resolve))
+      await route.continue()
+    })
+    await page.locator("#qty").fill("0.01")
+    const busy = page.locator(".submit[aria-busy=true]")
+    for (const price of ["59000", "58000"]) {
+      await page.locator("#price").fill(price)
+      await page.locator(".submit").click()
+      await busy.waitFor(SLOW)
+      await page.locator(".submit").click()
+    }
+    await until("both orders are sent", () => answers.length === 2)
+    for (const answer of answers) answer()
+    await page.locator(".submit[aria-busy=false]").waitFor(SLOW)
+    await page.locator("#tab-Orders").click()
+    for (const price of [/59,000\.0/u, /58,000\.0/u]) await shows(page, "#panel-Orders tbody tr", price)
+    assert.deepStrictEqual(sent, ["59000", "58000"])
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
   it("opens, protects, amends, closes and reverses a position", async () => {
     const { faults, page, watching } = await exchange.open()
     await fund(page)
@@ -253,7 +281,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, "#margin-verdict", /Close the position and cancel all orders of BTC-USDC/u)
     await page.keyboard.press("Escape")
     await page.locator("#margin-settings").click()
-    assert.isTrue(await page.locator("#margin-mode-Cross").isChecked())
+    await page.locator("#margin-mode-Cross:checked").waitFor(SLOW)
     await page.keyboard.press("Escape")
 
     // a conditional order, and a limit order that is amended in place

@@ -3,6 +3,7 @@ import * as Reads from "../../../src/backend/engine/Reads.ts"
 import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
 import * as Funding from "../../../src/backend/engine/referee/Funding.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
+import * as Grid from "../../../src/domain/Grid.ts"
 import { ExecType, Side } from "../../../src/proto/gateway/v1/types.ts"
 import { vectors } from "../../vectors.ts"
 import { balances, Bench, BTC, BUY, executions, kinds, positions, SELL, START, type Trader, trader } from "../Bench.ts"
@@ -226,6 +227,22 @@ describe("funding in the engine", () => {
     assert.include(kinds(step), "funding_settled")
     assert.include(kinds(step), "liquidation_started")
     assert.strictEqual(holding.lots, 0)
+  })
+
+  it("shows the side of the smallest position", () => {
+    const bench = new Bench()
+    const [long, short] = [trader("long"), trader("short")]
+    bench.tick()
+    for (const who of [long, short]) bench.open(who, "10000")
+    const [market] = bench.state.markets
+    const qty = Grid.text(market!.rules.qty, 1)
+    bench.place(short, { side: SELL, qty, price: "60000" })
+    bench.place(long, { side: BUY, qty, price: "60000" })
+    assert.strictEqual(market!.openLots, 1)
+    bench.now = START + 8 * HOURS
+    const step = bench.tick(0)
+    const sides = [long, short].map((who) => executions(step, who).map(({ side }) => side))
+    assert.deepStrictEqual(sides, [[Side.SIDE_BUY], [Side.SIDE_SELL]])
   })
 
   it("pays positions in the order of their addresses, not in that of their opening", () => {

@@ -617,3 +617,31 @@ describe("a Cross account with two positions", () => {
     for (const { paid } of bench.state.pools) assert.strictEqual(paid, 0n)
   })
 })
+
+describe("unwinding", () => {
+  it.each([
+    { inventory: 25, side: BUY, near: "59700", far: "59699.9" },
+    { inventory: -25, side: SELL, near: "60300", far: "60300.1" }
+  ])("closes a tenth of an inventory of $inventory lots a second, within 0.5 % of the mark", (given) => {
+    const bench = new Bench()
+    const { state } = bench
+    const [rich, maker] = [trader("rich"), trader("maker")]
+    for (const who of [rich, maker]) bench.open(who, "1000000")
+    bench.tick()
+    const { holding } = state.pools[state.marketOf.get(BTC)!.index]!
+    const { markTicks, rules } = holding.market
+    assert.strictEqual(Grid.text(rules.price, markTicks), "60000")
+    const value = Grid.scaled(rules.qty, 25) * 60_000n
+    put(state, holding, given.inventory, value)
+    put(state, positionOf(state.accountOf.get(rich.address)!, holding.market), -given.inventory, value)
+    const text = Grid.text(rules.qty, 3)
+    bench.place(maker, { side: given.side, qty: text, price: given.far })
+    bench.tick()
+    assert.strictEqual(holding.lots, given.inventory)
+    bench.place(maker, { side: given.side, qty: text, price: given.near })
+    for (const lots of [23, 22]) {
+      bench.tick()
+      assert.strictEqual(Math.abs(holding.lots), lots)
+    }
+  })
+})

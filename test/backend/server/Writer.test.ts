@@ -249,6 +249,39 @@ describe("Writer", () => {
     )
   })
 
+  it("spends at most a twentieth of the time of its turns on checkpoints", async () => {
+    writer.stop()
+    journal.close()
+    monotonic = 1_000_000
+    const hash = (of: FakeState) => {
+      monotonic += 10
+      return machine.hash(of)
+    }
+    open({ ...machine, hash })
+    const commit = journal.commit
+    journal.commit = () => {
+      monotonic++
+      return commit()
+    }
+    const many = caller()
+    let sent = 0
+    const turns = async (count: number, commands: number) => {
+      for (let i = 0; i < count; i++) {
+        for (let j = 0; j < commands; j++) submit(many, deposit(1, `t-${sent++}`))
+        await turn()
+      }
+      // a checkpoint is a turn of its own
+      await turn()
+      return journal.checkpoints().length
+    }
+    const full = Math.ceil(CHECKPOINT_ENTRIES / TURN_COMMANDS_MAX)
+    assert.strictEqual(await turns(full, TURN_COMMANDS_MAX), 1)
+    // enough entries, and too little time
+    assert.strictEqual(await turns(full, TURN_COMMANDS_MAX), 1)
+    assert.strictEqual(await turns(199 - full, 1), 1)
+    assert.strictEqual(await turns(1, 1), 2)
+  })
+
   it("continues after a failed checkpoint", async () => {
     journal.checkpoint = () => {
       throw Object.assign(new Error("database or disk is full"), { errcode: 13 })

@@ -7,6 +7,11 @@ import { BanList } from "../../../src/services/identity/BanList.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Signatures } from "../../../src/services/identity/Signatures.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
+import {
+  type Invalidation,
+  InvalidationBus,
+  type InvalidationsMissed
+} from "../../../src/services/operations/InvalidationBus.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { publicVectors } from "../../vectors.ts"
@@ -179,6 +184,34 @@ describe("a token", () => {
       assert.isObject(service.known(other, NOW))
     }).pipe(Effect.provide(tokens()))
   )
+
+  it.effect("is refused at once when another gateway revokes it, and its own revocations are published", () => {
+    const published: Array<Invalidation> = []
+    const handlers: Array<(invalidation: Invalidation | InvalidationsMissed) => Effect.Effect<void>> = []
+    const bus = Layer.succeed(InvalidationBus, {
+      publish: (invalidation) => Effect.sync(() => void published.push(invalidation)),
+      listen: (handle) => Effect.sync(() => void handlers.push(handle))
+    })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const service = yield* Tokens
+      const { expires_at_ms, token } = yield* service.issue(user)
+      const caller = yield* service.verify(token)
+      if (typeof caller === "string") return assert.fail(caller)
+      const { credential: jti, user_id } = caller
+      const notify = (invalidation: Invalidation | InvalidationsMissed) =>
+        Effect.forEach(handlers, (handle) => handle(invalidation))
+      yield* notify({ type: "missed" })
+      yield* notify({ type: "ban", user_id })
+      yield* notify({ type: "token", jti: CLAIMS.jti, expires_at_ms })
+      assert.isObject(service.known(token, NOW))
+      yield* notify({ type: "token", jti, expires_at_ms })
+      assert.strictEqual(service.known(token, NOW), "RevokedToken")
+      assert.deepStrictEqual(published, [])
+      yield* service.revoke({ jti, user_id, expires_at_ms })
+      assert.deepStrictEqual(published, [{ type: "token", jti, expires_at_ms }])
+    }).pipe(Effect.provide(tokens().pipe(Layer.provide(bus))))
+  })
 
   it.effect("stays refused, until it expires, after thousands of other tokens were revoked", () =>
     Effect.gen(function* () {
