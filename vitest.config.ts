@@ -32,7 +32,7 @@ export default defineConfig({
     retry: process.env["CI"] === undefined ? 0 : 1,
     pool: "forks",
     // a third of a file's time it waits, for processes of its own
-    maxWorkers: 3,
+    maxWorkers: 4,
     reporters: ["default"],
     sequence: { sequencer: LongFilesFirst },
     // Node loads the sources itself

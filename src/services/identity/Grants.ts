@@ -41,8 +41,8 @@ export class Grants extends Context.Service<
     Effect.map(CredentialLease, (lease) => {
       const grants = new Map<string, WeakRef<Grant>>()
       const byUser = new Map<string, Set<string>>()
-      /** Ended grants with effects in progress, by user. */
-      const ending = new Map<string, Set<Grant>>()
+      /** Ended grants with effects in progress. */
+      const ending = new Set<Grant>()
 
       const forget = (credential: string, user_id: string) => {
         grants.delete(credential)
@@ -60,15 +60,10 @@ export class Grants extends Context.Service<
       const end = (credential: string, why: GrantEnd) => {
         const grant = inForce(credential)
         if (grant === undefined) return
-        const { user_id } = grant
-        forget(credential, user_id)
+        forget(credential, grant.user_id)
         grant.end(why)
-        if (!grant.isHeld) return
-        const ended = ending.get(user_id) ?? new Set()
-        ending.set(user_id, ended.add(grant))
-        grant.whenIdle(() => {
-          if (ended.delete(grant) && ended.size === 0) ending.delete(user_id)
-        })
+        ending.add(grant)
+        grant.whenIdle(() => ending.delete(grant))
       }
 
       return Grants.of({
@@ -96,8 +91,8 @@ export class Grants extends Context.Service<
         },
         settled: (user_id, credential) =>
           Effect.suspend(() => {
-            const held = [...(ending.get(user_id) ?? [])].filter(
-              (grant) => credential === undefined || grant.credential === credential
+            const held = [...ending].filter(
+              (grant) => grant.user_id === user_id && (credential === undefined || grant.credential === credential)
             )
             if (held.length === 0) return Effect.void
             const idle = (grant: Grant) =>

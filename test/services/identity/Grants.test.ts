@@ -1,3 +1,6 @@
+import { setImmediate } from "node:timers/promises"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -13,6 +16,9 @@ import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
 const root_address = Wallets.rootOfUser(USER)
+
+setFlagsFromString("--expose-gc")
+const collectGarbage: () => void = runInNewContext("gc")
 
 describe("grants", () => {
   it.effect("are one a credential, end for good, and a credential that is found good again gets another", () =>
@@ -59,6 +65,27 @@ describe("grants", () => {
       assert.isUndefined(all.pollUnsafe())
       token.release()
       yield* Fiber.join(all)
+    }).pipe(Effect.provide(Grants.layer))
+  )
+
+  it.effect("are not kept after their end, whether an effect was in progress or not", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      const ended = ["used", "unused"].map((credential) => {
+        const grant = grants.issue(credential, "user")
+        if (credential === "used") grant.hold()
+        grants.end(credential, "revoked")
+        if (credential === "used") grant.release()
+        return new WeakRef(grant)
+      })
+      // a weak reference keeps its target until the turn ends
+      yield* Effect.promise(() => setImmediate())
+      collectGarbage()
+      assert.deepStrictEqual(
+        ended.map((grant) => grant.deref()),
+        [undefined, undefined]
+      )
+      yield* grants.settled("user")
     }).pipe(Effect.provide(Grants.layer))
   )
 
