@@ -112,9 +112,6 @@ export const NAMESPACE = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
 /** User id of a wallet. It depends on the wallet alone, so it survives any restore. */
 export const userIdOf = (root: Address): string => uuidV5(NAMESPACE, `user:${root}`)
 
-/** Prints 16 bytes as a UUID. */
-export const uuidOfBytes = (bytes: Uint8Array): string => uuidText(bytesToHex(bytes))
-
 /**
  * Stable id of an aggregated trade: the first 16 bytes of SHA-256 over market address, price, side, seq and
  * timestamp.

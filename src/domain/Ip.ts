@@ -3,7 +3,6 @@
  *
  * An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) becomes IPv4: dual-stack sockets report such addresses.
  */
-import { Schema } from "effect"
 
 export interface Ip {
   readonly bits: 32 | 128
@@ -111,13 +110,6 @@ export const contains = (block: Cidr, ip: Ip): boolean => {
   const host = BigInt(block.bits - block.prefix)
   return block.bits === ip.bits && ip.value >> host === block.value >> host
 }
-
-/** A block of addresses in the API. */
-export const CidrText = Schema.String.check(Schema.isMaxLength(49)).annotate({
-  identifier: "Cidr",
-  description: "CIDR block, IPv4 or IPv6",
-  examples: ["203.0.113.0/24"]
-})
 
 /**
  * The key of a limit per client: an IPv4 address, or the /64 of an IPv6 address, because one subscriber controls a

@@ -138,6 +138,45 @@ describe("Candles", () => {
     assert.isUndefined(series.take())
   })
 
+  it("closes a candle whose time is over, and leaves out one from a clock ahead", () => {
+    const start = at("2026-01-01T00:00:00Z")
+    const candle = (minute: number, close: string, confirm: boolean): Candle => ({
+      start_time: start + minute * MINUTE_MS,
+      end_time: start + (minute + 1) * MINUTE_MS,
+      open: "10",
+      high: "12",
+      low: "9",
+      close,
+      volume: "2",
+      turnover: "20",
+      trade_count: 1,
+      confirm
+    })
+    const candles = [candle(1, "10", true), candle(2, "11", false), candle(4, "99", false)].toReversed()
+    const filled = (now: number, limit = 10) =>
+      Candles.fill(candles, {
+        interval: "1",
+        start: start + MINUTE_MS,
+        end: start + 60 * MINUTE_MS,
+        now,
+        limit
+      }).map(({ close, confirm, start_time, volume }) => [(start_time - start) / MINUTE_MS, close, volume, confirm])
+    const during = start + 3 * MINUTE_MS - 1
+    assert.deepStrictEqual(filled(during), [
+      [2, "11", "2", false],
+      [1, "10", "2", true]
+    ])
+    assert.deepStrictEqual(filled(during + 1), [
+      [3, "11", "0", false],
+      [2, "11", "2", true],
+      [1, "10", "2", true]
+    ])
+    assert.deepStrictEqual(filled(during + 1, 2), [
+      [3, "11", "0", false],
+      [2, "11", "2", true]
+    ])
+  })
+
   it("fills gaps with the last close, newest first, and makes nothing up before the first candle", () => {
     const start = at("2026-01-01T00:00:00Z")
     const series = new Candles.Series()

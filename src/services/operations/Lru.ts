@@ -7,9 +7,6 @@ export class Lru<K, V> {
   constructor(max: number) {
     this.max = max
   }
-  get size(): number {
-    return this.entries.size
-  }
   get(key: K): V | undefined {
     const value = this.entries.get(key)
     if (value === undefined || key === this.newest) return value
@@ -23,9 +20,6 @@ export class Lru<K, V> {
     this.entries.delete(key)
     if (this.entries.size >= this.max) this.entries.delete(this.entries.keys().next().value!)
     this.entries.set(key, value)
-  }
-  values(): Iterable<V> {
-    return this.entries.values()
   }
   delete(key: K): void {
     if (key === this.newest) this.newest = undefined

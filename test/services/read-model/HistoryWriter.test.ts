@@ -1,9 +1,9 @@
 /** Gateways over one history: each shows what arrives, one of them writes it behind, and either may go at any moment. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Latch, Layer, Logger } from "effect"
+import { Context, Effect, Fiber, Latch, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { Event } from "../../../src/domain/Event.ts"
-import { Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
+import { type ModelPosition, Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable, ProjectionRefused } from "../../../src/services/History.ts"
@@ -328,6 +328,56 @@ describe("a writer", () => {
       assert.strictEqual((yield* Fiber.join(superseded))._tag, "Superseded")
       assert.strictEqual(writer.progress().written_seq, 5)
     })
+  )
+
+  const begun: ModelPosition = { epoch: "e1", seq: 5, began: 2, stream: "s1", ts_ms: 1, version: 1 }
+  const others: Readonly<Record<string, readonly [at: ModelPosition | undefined, error: string | undefined]>> = {
+    "the same position": [begun, undefined],
+    "no position": [undefined, "the history is empty"],
+    "another epoch": [{ ...begun, epoch: "e2", seq: 9 }, "the read model was rebuilt"],
+    "another beginning": [{ ...begun, began: 3, seq: 9 }, "the read model was rebuilt"],
+    "another stream": [{ ...begun, stream: "s2", seq: 9 }, "the read model was rebuilt"],
+    "another version": [{ ...begun, version: 2, seq: 9 }, "the read model has version 2"],
+    "an earlier position": [{ ...begun, seq: 4 }, "the history went back to 4"]
+  }
+  for (const [name, [at, error]] of Object.entries(others))
+    it.effect(`settles where the history has ${name}: ${error ?? "it leads"}`, () =>
+      Effect.gen(function* () {
+        const writer = yield* HistoryWriter
+        writer.begin(begun, new Set())
+        const settled = yield* Effect.result(writer.settle)
+        assert.deepStrictEqual(
+          Result.match(settled, { onSuccess: String, onFailure: ({ message }) => message }),
+          error ?? "true"
+        )
+      }).pipe(
+        Effect.provide(
+          HistoryWriter.layer().pipe(
+            Layer.provide([
+              Layer.mock(History)({ position: Effect.sync(() => at) }),
+              Layer.succeed(Leadership, { term: () => 1, resign: Effect.void })
+            ])
+          )
+        )
+      )
+    )
+
+  it.effect("settles as the follower where another gateway has moved the history", () =>
+    Effect.gen(function* () {
+      const writer = yield* HistoryWriter
+      writer.begin(begun, new Set())
+      assert.isFalse(yield* writer.settle)
+      assert.strictEqual(writer.progress().written_seq, 9)
+    }).pipe(
+      Effect.provide(
+        HistoryWriter.layer().pipe(
+          Layer.provide([
+            Layer.mock(History)({ position: Effect.succeed({ ...begun, seq: 9 }) }),
+            Layer.succeed(Leadership, { term: () => 1, resign: Effect.void })
+          ])
+        )
+      )
+    )
   )
 
   for (const fault of ["isCutOff", "isHung"] as const)

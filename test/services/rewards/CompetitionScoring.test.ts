@@ -79,6 +79,19 @@ const stream = () => {
       ts_ms: at
     })
   }
+  /** A fill of 0.2 that closes a position, by default with a profit of 200, less fees of 13.31. */
+  const close = (user: typeof alice, at: number, realised_pnl = "200"): Event => {
+    const fields = { exec_id: uuid(++seq), exec_time: String(at), sub_account_address: user.account(0) }
+    const of = { user_id: user.user_id, sub_account_address: fields.sub_account_address, ts_ms: at }
+    return event(seq, body.closing(fields, { realised_pnl }), of)
+  }
+  /** A wallet's new balance. */
+  const money = (user: typeof alice, at: number, wallet: string): Event =>
+    event(++seq, body.money("deposit", wallet, { amount: wallet, balance: { sub_account_address: user.account(0) } }), {
+      user_id: user.user_id,
+      sub_account_address: user.account(0),
+      ts_ms: at
+    })
   const tick = (ts_ms: number): Event => event(++seq, body.prices({ ts_ms }), { ts_ms })
   const commit = (...events: ReadonlyArray<Event>) =>
     Effect.gen(function* () {
@@ -86,11 +99,12 @@ const stream = () => {
       const projecting = new Projecting({
         position: yield* history.position,
         heads: yield* history.streamHeads,
-        candles: yield* history.lastCandles
+        candles: yield* history.lastCandles,
+        ledger: yield* history.ledger
       })
       yield* history.commit(projecting.next("e1", events))
     })
-  return { fill, tick, commit }
+  return { fill, close, money, tick, commit }
 }
 
 const stores = Layer.mergeAll(
@@ -199,6 +213,114 @@ describe("a competition", () => {
       assert.deepStrictEqual(
         data.map(({ sub_account_address }) => sub_account_address),
         scores.map(([user, index]) => user.account(index))
+      )
+    })
+  )
+
+  /** Days count in full, one is enough, and nothing multiplies them. */
+  const plain = (metric: Scoring["metric"]): Scoring => ({
+    ...scoring,
+    metric,
+    end_weight_bps: 10_000,
+    max_daily_contribution_bps: 0,
+    min_active_days: 1,
+    min_daily_activity_units: 0,
+    use_consistency_multiplier: false
+  })
+
+  test(
+    "by realized profits counts each day's profit after fees, and no loss",
+    Effect.gen(function* () {
+      const { close, commit } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("realized_pnl") })
+      yield* clock.set(START + 2 * DAY_MS)
+      yield* commit(close(alice, START), close(alice, START + DAY_MS, "-50"), close(bob, START + 1))
+      yield* count
+      const shown = (user: typeof alice) =>
+        Effect.map(placements(id, user), (data) =>
+          data.map(({ active_days, ineligible_reason, metric_value, rank }) => [
+            metric_value,
+            active_days,
+            ineligible_reason ?? rank
+          ])
+        )
+      assert.deepStrictEqual(yield* shown(alice), [["186.69", 1, 1]])
+      assert.deepStrictEqual(yield* shown(bob), [["186.69", 1, 2]])
+      // a later loss of the same day takes the profit away
+      yield* commit(close(bob, START + HOUR_MS, "-300"), close(alice, START + HOUR_MS, "20"))
+      yield* count
+      assert.deepStrictEqual(yield* shown(alice), [["193.38", 1, 1]])
+      assert.deepStrictEqual(yield* shown(bob), [["0", 0, "no_activity"]])
+    })
+  )
+
+  test(
+    "by return on investment relates each day's profit to the equity at its start",
+    Effect.gen(function* () {
+      const { close, commit, money } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      yield* commit(money(alice, START - HOUR_MS, "1000"))
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("roi") })
+      yield* clock.set(START + 2 * DAY_MS)
+      yield* commit(
+        close(alice, START + 1),
+        // without equity at the start of the day
+        close(bob, START + 2),
+        money(alice, START + DAY_MS - 1, "4000"),
+        close(alice, START + DAY_MS),
+        close(alice, START + DAY_MS + 1, "-50")
+      )
+      yield* count
+      const [own] = yield* placements(id)
+      // 186.69 / 1000 + (186.69 - 63.31) / 4000, in hundredths of a percent
+      assert.deepInclude(own, { metric_value: "2175.35", score: "2175.35", active_days: 2, rank: 1 })
+      const [other] = yield* placements(id, bob)
+      assert.deepInclude(other, { metric_value: "0", active_days: 0, ineligible_reason: "no_activity" })
+    })
+  )
+
+  test(
+    "and its leaderboard are read by pages, without a gap",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const ids: Array<string> = []
+      for (const slug of ["a", "b", "c"]) {
+        const start_time_ms = START + ids.length
+        const { id } = yield* competitions.create({ ...winter, slug, start_time_ms, scoring: plain("volume") })
+        ids.push(id)
+      }
+      yield* clock.set(START + HOUR_MS)
+      const places = [5, 4, 3, 2, 1].map((thousands, i) => [i, `${thousands}000`] as const)
+      yield* commit(
+        ...places.map(([i, exec_value]) =>
+          fill(alice, START + 10 + i, { exec_value, sub_account_address: alice.account(i) })
+        )
+      )
+      yield* count
+      const listed: Array<string> = []
+      let cursor: string | undefined
+      do {
+        const page = yield* competitions.list({ limit: 2, ...(cursor !== undefined && { cursor }) })
+        assert.isAtMost(page.list.length, 2)
+        listed.push(...page.list.map(({ id }) => id))
+        cursor = page.next_page_cursor
+      } while (cursor)
+      assert.deepStrictEqual(listed.toSorted(), ids.toSorted())
+      type Leaderboard = Effect.Success<ReturnType<typeof competitions.leaderboard>>
+      const ranked: Array<readonly [number | undefined, string]> = []
+      do {
+        const page: Leaderboard = yield* competitions.leaderboard(ids[0]!, { limit: 2, ...(cursor && { cursor }) })
+        ranked.push(...page.data.map(({ metric_value, rank }) => [rank, metric_value] as const))
+        cursor = page.next_page_cursor
+      } while (cursor)
+      assert.deepStrictEqual(
+        ranked,
+        places.map(([i, value]) => [i + 1, value] as const)
       )
     })
   )
