@@ -519,6 +519,30 @@ describe("the bounds of deleveraging and of pools", () => {
     assert.deepStrictEqual([limit(false, 49n), limit(false, 50n)], [9, 10])
   })
 
+  it("ranks by the exact score, also where scores differ by less than a float shows; then by address", () => {
+    const big = 10n ** 40n
+    const ranked = (...scores: ReadonlyArray<readonly [address: string, dividend: bigint, divisor: bigint]>) =>
+      Adl.rank(scores.map(([address, dividend, divisor]) => ({ address, score: { dividend, divisor } }))).map(
+        ({ address }) => address
+      )
+    assert.deepStrictEqual(ranked(["a", 1n, 2n], ["b", 3n, 2n], ["c", -1n, 2n], ["d", 2n, 2n]), ["b", "d", "a", "c"])
+    for (const sign of [1n, -1n]) {
+      const [high, low] = [big + sign, big].map((value) => sign * value) as [bigint, bigint]
+      for (const scores of [
+        [
+          ["z", high, big],
+          ["a", low, big]
+        ] as const,
+        [
+          ["a", low, big],
+          ["z", high, big]
+        ] as const
+      ])
+        assert.deepStrictEqual(ranked(...scores), ["z", "a"], String(sign))
+    }
+    assert.deepStrictEqual(ranked(["b", 1n, 3n], ["a", 2n, 6n], ["c", 3n, 9n]), ["a", "b", "c"])
+  })
+
   it("keeps a maximum for 480 minutes, the last one included", () => {
     const peaks = [{ minute: 100, value: 9n }]
     Pools.recordPeak(peaks, 580, 1n)
