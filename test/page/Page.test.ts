@@ -235,6 +235,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       await page.locator(".submit").click()
     }
     await until("both orders are sent", () => answers.length === 2)
+    await checkState(page, "unanswered-orders")
     for (const answer of answers) answer()
     await page.locator(".submit[aria-busy=false]").waitFor(SLOW)
     await page.locator("#tab-Orders").click()
