@@ -3,7 +3,7 @@ import { aggregatedTradeId, marketAddress } from "../../../src/domain/Address.ts
 import { enumTable, enumTables } from "../../../src/layers/grpc/Enums.ts"
 import { fromCommand } from "../../../src/layers/grpc/WireCommands.ts"
 import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
-import { toExecution, toOrder } from "../../../src/layers/grpc/WireRecords.ts"
+import { toExecution, toMovement, toOrder, toPosition } from "../../../src/layers/grpc/WireRecords.ts"
 import { Command } from "../../../src/proto/gateway/v1/sequencer.ts"
 import * as Types from "../../../src/proto/gateway/v1/types.ts"
 import type { Command as Domain } from "../../../src/services/Sequencer.ts"
@@ -108,6 +108,101 @@ describe("records", () => {
     assert.deepStrictEqual(rich.tpsl, {
       mode: "Full",
       take_profit: { market: { trigger_by: "MarkPrice", trigger_price: "70000" } }
+    })
+  })
+
+  it("decode the optional fields of an order, each alone", () => {
+    const leg = (trigger_price: string): Types.TpslLeg => ({
+      trigger_by: Types.TriggerBy.TRIGGER_BY_MARK_PRICE,
+      trigger_price
+    })
+    const tpsl = (legs: Partial<Types.Tpsl>): Types.Tpsl => ({
+      mode: Types.TpslMode.TPSL_MODE_PARTIAL,
+      take_profit: undefined,
+      stop_loss: undefined,
+      ...legs
+    })
+    const none = toOrder(order)
+    const parts: ReadonlyArray<readonly [Partial<Types.Order>, object]> = [
+      [{ expire_time_ms: 1767225600002 }, { expire_time: "1767225600002" }],
+      [{ order_link_id: "mine" }, { order_link_id: "mine" }],
+      [{ parent_order_id: "p" }, { parent_order_id: "p" }],
+      [{ closed_pnl: "-1.5" }, { closed_pnl: "-1.5" }],
+      [{ reject_message: "why" }, { reject_message: "why" }],
+      [
+        { tpsl: tpsl({ take_profit: leg("61000") }) },
+        { tpsl: { mode: "Partial", take_profit: { market: { trigger_by: "MarkPrice", trigger_price: "61000" } } } }
+      ],
+      [
+        { tpsl: tpsl({ stop_loss: leg("59000") }) },
+        { tpsl: { mode: "Partial", stop_loss: { market: { trigger_by: "MarkPrice", trigger_price: "59000" } } } }
+      ],
+      [
+        {
+          trigger: {
+            trigger_by: Types.TriggerBy.TRIGGER_BY_LAST_PRICE,
+            trigger_direction: Types.TriggerDirection.TRIGGER_DIRECTION_UP,
+            trigger_price: "60500"
+          }
+        },
+        { trigger: { trigger_by: "LastPrice", trigger_direction: "Up", trigger_price: "60500" } }
+      ]
+    ]
+    for (const [from, to] of parts) assert.deepStrictEqual(toOrder({ ...order, ...from }), { ...none, ...to })
+  })
+
+  it("name the kind of a movement, and reject what moves no funds", () => {
+    const R = Types.BalanceReason
+    const movement = (kind: Types.BalanceReason) =>
+      toMovement({
+        transfer_id: "t",
+        user_id: "u",
+        kind,
+        from_sub_account_address: undefined,
+        to_sub_account_address: "0xa",
+        asset: "USDC",
+        amount: "1",
+        status: Types.TransferStatus.TRANSFER_STATUS_COMPLETED,
+        reference: "rail",
+        created_time_ms: 1,
+        updated_time_ms: 2
+      }).kind
+    assert.deepStrictEqual(
+      [
+        R.BALANCE_REASON_DEPOSIT,
+        R.BALANCE_REASON_WITHDRAWAL,
+        R.BALANCE_REASON_TRANSFER_IN,
+        R.BALANCE_REASON_TRANSFER_OUT,
+        R.BALANCE_REASON_REWARD
+      ].map(movement),
+      ["deposit", "withdrawal", "transfer", "transfer", "reward"]
+    )
+    for (const reason of [R.BALANCE_REASON_TRADE, R.BALANCE_REASON_FUNDING, R.BALANCE_REASON_UNSPECIFIED])
+      assert.throws(() => movement(reason), /kind|reason/u)
+  })
+
+  it("fill what an older backend does not send of a position, and leave a flat one without a side", () => {
+    const position: Types.Position = {
+      ...Types.Position.decode(new Uint8Array()),
+      symbol: "BTC-USDC",
+      margin_mode: Types.MarginMode.MARGIN_MODE_CROSS,
+      position_mode: Types.PositionMode.POSITION_MODE_ONE_WAY,
+      position_status: Types.PositionStatus.POSITION_STATUS_NORMAL
+    }
+    assert.deepInclude(toPosition(position), { side: "", liquidation_fee: "0", tpsl_mode: "Full" })
+    assert.notProperty(toPosition(position), "isolated_margin")
+    const full = {
+      ...position,
+      side: Types.Side.SIDE_SELL,
+      liquidation_fee: "2",
+      tpsl_mode: Types.TpslMode.TPSL_MODE_PARTIAL,
+      isolated_margin: "7"
+    }
+    assert.deepInclude(toPosition(full), {
+      side: "Sell",
+      liquidation_fee: "2",
+      tpsl_mode: "Partial",
+      isolated_margin: "7"
     })
   })
 
