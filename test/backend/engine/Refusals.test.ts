@@ -397,5 +397,30 @@ describe("refused commands", () => {
       assert.strictEqual(world.bench.state.seq, before)
     })
 
+  it("an expiry lies after its command, and at most 90 days", () => {
+    const { bench } = setup()
+    const time_in_force = TimeInForce.TIME_IN_FORCE_GTT
+    // the command is sequenced 1 ms later
+    const refused = (after_ms: number): string | undefined => {
+      const expire_time_ms = bench.now + 1 + after_ms
+      const { outcome } = bench.send(alice, place({ time_in_force, expire_time_ms })).result!
+      return outcome?.$case === "status" ? outcome.value.reason : undefined
+    }
+    const day = 86_400_000
+    assert.deepStrictEqual([-1, 0, 1, 90 * day, 90 * day + 1].map(refused), [
+      "OutOfRange",
+      "OutOfRange",
+      undefined,
+      undefined,
+      "OutOfRange"
+    ])
+    assert.deepInclude(statusOf(bench.send(alice, place({ time_in_force }))), { reason: "MissingField" })
+    const untimed = place({ expire_time_ms: bench.now + day })
+    assert.deepInclude(statusOf(bench.send(alice, untimed)), {
+      reason: "InvalidField",
+      metadata: { field: "expire_time" }
+    })
+  })
+
   it("change nothing: the journal without them gives the same state", () => replays(world.bench))
 })

@@ -107,6 +107,49 @@ const claim = (address: string, id = reward_id) =>
   )
 const paidTo = () => submitted.map(({ sub_account_address }) => sub_account_address)
 
+describe("the list of rewards", () => {
+  test(
+    "is read by pages, and a last page that is full ends it",
+    Effect.gen(function* () {
+      const store = yield* RewardStore
+      const rewards = yield* Rewards
+      const ids = [1, 2, 3, 4].map(uuid)
+      yield* store.grant(
+        ids.map((id, i) => ({
+          reward_id: id,
+          user_id: alice.user_id,
+          kind: "competition",
+          asset: "USDC",
+          amount: "1",
+          source_id: uuid(9),
+          created_time: START + i,
+          due_time: START
+        }))
+      )
+      const walk = Effect.fnUntraced(function* (limit: number) {
+        const pages: Array<ReadonlyArray<string>> = []
+        let cursor: string | undefined
+        do {
+          const page: Effect.Success<ReturnType<typeof rewards.list>> = yield* rewards.list(caller, {
+            limit,
+            ...(cursor !== undefined && { cursor })
+          })
+          pages.push(page.list.map((reward) => reward.reward_id))
+          cursor = page.next_page_cursor === "" ? undefined : page.next_page_cursor
+        } while (cursor !== undefined)
+        return pages
+      })
+      const [d, c, b, a] = ids as [string, string, string, string]
+      assert.deepStrictEqual(yield* walk(2), [
+        [a, b],
+        [c, d]
+      ])
+      assert.deepStrictEqual(yield* walk(3), [[a, b, c], [d]])
+      assert.deepStrictEqual(yield* walk(4), [[a, b, c, d]])
+    })
+  )
+})
+
 describe("a claim", () => {
   test(
     "pays a reward by one command that is always the same, and once",

@@ -1,5 +1,6 @@
 /** Histories of the engine are bounded, and read by pages within a range. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Engine from "../../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../../src/backend/engine/Reads.ts"
 import * as Retention from "../../../../src/backend/engine/state/Retention.ts"
 import type { Order } from "../../../../src/backend/engine/state/State.ts"
@@ -138,5 +139,20 @@ describe("closed orders", () => {
     for (const number of [count, count - 1, count - 499_999])
       assert.deepStrictEqual(known(number), { status: OrderStatus.ORDER_STATUS_FILLED, account: number % 7 })
     for (const number of [1, count - 1_000_000, count + 1]) assert.isUndefined(known(number), String(number))
+  })
+})
+
+describe("the hash of the state", () => {
+  it("covers what is kept: one digit in one record changes it", () => {
+    const kinds = ["settle", "pool", "alert"] as const
+    for (const kind of kinds) {
+      const hashes = [1, 1, 2].map((n) => {
+        const { state, ...of } = setup()
+        of[kind](n)
+        return Engine.hash(state)
+      })
+      assert.strictEqual(hashes[0], hashes[1], kind)
+      assert.notStrictEqual(hashes[0], hashes[2], kind)
+    }
   })
 })

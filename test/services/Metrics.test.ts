@@ -1,0 +1,48 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Metrics } from "../../src/services/Metrics.ts"
+import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
+import { Leadership } from "../../src/services/operations/Leadership.ts"
+import { Readiness } from "../../src/services/Readiness.ts"
+
+const state = { term: 1 as number | undefined, ready: true, connected: true, ill: false, lag_events: 7, lag_ms: 1_500 }
+const link = () => ({ ill: state.ill, lag_events: state.lag_events, lag_ms: state.lag_ms }) as never
+
+const layer = Metrics.layer.pipe(
+  Layer.provide([
+    Layer.succeed(Leadership, { term: () => state.term, resign: Effect.void }),
+    Layer.succeed(BackendHealth, { sequencer: link, referee: link } as never),
+    Layer.mock(Readiness)({
+      check: Effect.sync(() => ({ ready: state.ready, database: { connected: state.connected } }) as never)
+    })
+  ])
+)
+
+describe("the gauges", () => {
+  it.effect("show what is ready, who leads, and how far a backend is behind", () =>
+    Effect.gen(function* () {
+      const metrics = yield* Metrics
+      const shown = Effect.map(metrics.text, (text) => (name: string) => {
+        const line = text.split("\n").find((each) => each.startsWith(`${name} `))
+        return line === undefined ? undefined : Number(line.slice(name.length + 1))
+      })
+      const names = [
+        "gateway_ready",
+        "gateway_database_up",
+        'gateway_dependency_up{dependency="database"}',
+        'gateway_dependency_up{dependency="referee"}',
+        'gateway_backend_up{backend="sequencer"}',
+        'gateway_backend_lag_events{backend="sequencer"}',
+        'gateway_backend_lag_seconds{backend="referee"}',
+        "gateway_leads",
+        "gateway_ws_connections"
+      ]
+      metrics.sockets(1)
+      metrics.sockets(1)
+      metrics.sockets(-1)
+      assert.deepStrictEqual(names.map(yield* shown), [1, 1, 1, 1, 1, 7, 1.5, 1, 1])
+      Object.assign(state, { term: undefined, ready: false, connected: false, ill: true })
+      assert.deepStrictEqual(names.map(yield* shown), [0, 0, 0, 0, 0, 7, 1.5, 0, 1])
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,83 @@
+import { assert, describe, it } from "vitest"
+import type { Event } from "../../../src/domain/Event.ts"
+import { Projecting } from "../../../src/domain/Projection.ts"
+import { Backlog } from "../../../src/services/read-model/Backlog.ts"
+import { body, event, symbol, userOf } from "../../../verification/harness/Records.ts"
+
+const [alice, bob] = [userOf(1).user_id, userOf(2).user_id]
+const OTHER = "ETH-USDC"
+
+/** A backlog with one entry for each group of events. */
+const holding = (...groups: ReadonlyArray<ReadonlyArray<Event>>) => {
+  const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+  const backlog = new Backlog(undefined)
+  const projections = groups.map((events) => projecting.next("e1", events))
+  projections.forEach((projection, i) => backlog.add(projection, groups[i]!, i + 1))
+  return { backlog, projections }
+}
+const balance = (seq: number, user_id: string) => event(seq, body.balance(), { user_id })
+
+describe("a backlog", () => {
+  it("names the seq that lists of a user and of a market need, until it is written", () => {
+    const { backlog, projections } = holding(
+      [balance(1, alice), balance(2, bob)],
+      [balance(3, alice), event(4, body.trades({ symbol }))],
+      [event(5, body.funding()), event(6, body.adl()), event(7, body.trades({ symbol: OTHER }))]
+    )
+    const needs = () => [
+      backlog.userSeq(alice),
+      backlog.userSeq(bob),
+      backlog.marketSeq(symbol),
+      backlog.marketSeq(OTHER),
+      backlog.seq,
+      backlog.writtenSeq,
+      backlog.events,
+      backlog.since_ms
+    ]
+    assert.deepStrictEqual(needs(), [4, 2, 7, 7, 7, 0, 7, 1])
+    backlog.advance(projections[0]!.position)
+    assert.deepStrictEqual(needs(), [4, 0, 7, 7, 7, 2, 5, 2])
+    backlog.advance(projections[1]!.position)
+    assert.deepStrictEqual(needs(), [0, 0, 7, 7, 7, 4, 3, 3])
+    backlog.advance(projections[2]!.position)
+    assert.deepStrictEqual(needs(), [0, 0, 0, 0, 7, 7, 0, undefined])
+    assert.isTrue(backlog.isEmpty)
+  })
+
+  it("gives batches of at most so many events, but of one entry at least, and drops what is written already", () => {
+    const { backlog, projections } = holding(
+      [balance(1, alice), balance(2, alice)],
+      [balance(3, alice)],
+      [balance(4, alice)]
+    )
+    assert.deepStrictEqual(
+      [1, 2, 3, 4].map((events_max) => backlog.batch(events_max).length),
+      [1, 1, 2, 3]
+    )
+    backlog.advance({ ...projections[2]!.position, seq: 9 })
+    assert.isTrue(backlog.isEmpty)
+    backlog.add(projections[2]!, [balance(4, alice)], 5)
+    assert.isTrue(backlog.isEmpty, "an entry up to the written seq")
+  })
+
+  it("names the head of a user's stream that is written", () => {
+    const { backlog, projections } = holding([balance(1, alice)], [balance(2, bob)], [balance(3, alice)])
+    assert.deepStrictEqual([backlog.writtenHead(alice), backlog.writtenHead(bob)], [0, 0])
+    backlog.advance(projections[0]!.position)
+    assert.deepStrictEqual([backlog.writtenHead(alice), backlog.writtenHead(bob)], [1, 0])
+    backlog.advance(projections[2]!.position)
+    assert.deepStrictEqual([backlog.writtenHead(alice), backlog.writtenHead(bob)], [undefined, undefined])
+  })
+
+  it("has a divided entry where the history ends within the first one", () => {
+    const { backlog, projections } = holding([balance(1, alice), balance(2, alice)], [balance(3, alice)])
+    const divided = () => backlog.divided?.projection
+    assert.isUndefined(divided())
+    backlog.advance({ ...projections[0]!.position, seq: 1 })
+    assert.strictEqual(divided(), projections[0])
+    const rest = [balance(2, alice)]
+    backlog.replaceDivided({ ...projections[0]!, after: { ...projections[0]!.position, seq: 1 } }, rest)
+    assert.isUndefined(divided())
+    assert.deepStrictEqual([backlog.events, backlog.since_ms], [2, 1])
+  })
+})
