@@ -326,6 +326,21 @@ describe("a competition", () => {
   )
 
   test(
+    "counts what the engine, whose clock may be ahead, has recorded since its start",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      yield* commit(fill(alice, START - 1, { exec_value: "500" }), fill(alice, START + 5, { exec_value: "1000" }))
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      yield* clock.set(START + HOUR_MS)
+      yield* count
+      const [own] = yield* placements(id)
+      assert.deepInclude(own, { metric_value: "1000", rank: 1 })
+    })
+  )
+
+  test(
     "gives reasons to who has no rank, and excludes the banned for as long as they are",
     Effect.gen(function* () {
       const { commit, fill } = stream()
