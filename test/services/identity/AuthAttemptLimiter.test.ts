@@ -12,6 +12,7 @@ const later = Effect.replicateEffect(Effect.yieldNow, TURNS)
 /** A bucket of failures whose every question and count takes a while. */
 const slowBucket = (mode: "enforce" | "report" = "enforce") => {
   let used = 0
+  let asked = 0
   const rate = (): Rate => ({
     bucket: "auth-failures",
     allowed: used < LIMIT || mode === "report",
@@ -22,7 +23,11 @@ const slowBucket = (mode: "enforce" | "report" = "enforce") => {
   })
   return {
     used: () => used,
-    left: Effect.andThen(later, Effect.sync(rate)).pipe(Effect.tap(later)),
+    asked: () => asked,
+    left: Effect.suspend(() => {
+      asked++
+      return Effect.andThen(later, Effect.sync(rate))
+    }).pipe(Effect.tap(later)),
     count: Effect.andThen(
       later,
       Effect.sync(() => void used++)
@@ -118,6 +123,20 @@ describe("attempts", () => {
         all
       )
       assert.isTrue(exits.every(Exit.isSuccess))
+    })
+  )
+  it.effect("that wait ask the store again when a check has ended, and not before", () =>
+    Effect.gen(function* () {
+      const { bucket, run } = make()
+      const gates = yield* Effect.replicateEffect(Deferred.make<string>(), LIMIT)
+      for (const gate of gates) yield* Effect.forkChild(run(Deferred.await(gate)), { startImmediately: true })
+      yield* Effect.replicateEffect(later, 10)
+      const waiting = yield* Effect.forkChild(run(Effect.succeed("ok")), { startImmediately: true })
+      yield* Effect.replicateEffect(later, 100)
+      assert.deepStrictEqual([bucket.asked(), waiting.pollUnsafe()], [LIMIT + 1, undefined])
+      yield* Deferred.succeed(gates[0]!, "ok")
+      assert.strictEqual(yield* Fiber.join(waiting).pipe(Effect.map(Exit.isSuccess)), true)
+      assert.strictEqual(bucket.asked(), LIMIT + 2)
     })
   )
   it.effect("all run if limits are reported and not enforced", () =>
