@@ -87,10 +87,9 @@ export const handlers = (services: ReadonlyArray<string>) => ({
         original_request: request,
         message_response: responseTo(services, request)
       })
-      if (sent) return
-      call.pause()
-      call.once("drain", () => call.resume())
+      if (!sent) call.pause()
     })
+    call.on("drain", () => call.resume())
     call.on("end", () => call.end())
   }
 })

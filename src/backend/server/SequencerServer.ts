@@ -163,11 +163,8 @@ export const make = ({ writer, log, events, now, firstSeq, monotonic = () => per
       flush: () => {
         const results = caller.results.splice(0)
         unanswered -= results.length
-        if (!send(results)) {
-          // The client does not read its results: accept no more commands until it does.
-          call.pause()
-          call.once("drain", () => call.resume())
-        }
+        // The client does not read its results: accept no more commands until it does.
+        if (!send(results)) call.pause()
         close()
       }
     }
@@ -182,6 +179,7 @@ export const make = ({ writer, log, events, now, firstSeq, monotonic = () => per
     }
     call.on("close", leave)
     call.on("cancelled", leave)
+    call.on("drain", () => call.resume())
     send([])
     call.on("data", (received: ReadonlyArray<Received>) => {
       if (received.length > STREAM_COMMANDS_MAX) {

@@ -255,7 +255,11 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
               sub_account_address: "",
               body: { type: "deposit", deposit_id: "", asset: "USDC", amount: "1", source: "rail" }
             })
-            .pipe(Effect.catch((error) => Effect.sync(() => void failed.push(error))))
+            .pipe(
+              // a hand-over that takes longer than a command's deadline: its caller repeats it
+              Effect.retry({ times: 5, while: ({ _tag }) => _tag === "OutcomeUnknown" }),
+              Effect.catch((error) => Effect.sync(() => void failed.push(error)))
+            )
         let i = 0
         const worker = Effect.suspend(() => one(++i)).pipe(
           Effect.andThen(Effect.sleep(5)),
