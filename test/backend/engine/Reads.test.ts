@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
+import type { MarketPosition } from "../../../src/backend/engine/state/State.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { Side } from "../../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, executions, orderId, orders, positions, SELL, trader } from "../Bench.ts"
@@ -143,5 +145,28 @@ describe("reads", () => {
     })
     assert.strictEqual(Reads.prices(bench.state).length, 4)
     assert.strictEqual(Reads.headSeq(bench.state), bench.state.seq)
+  })
+})
+
+describe("the order of positions by address", () => {
+  it("is that of the text, whatever order they come in", () => {
+    const of = (address: string) => ({ account: { address } }) as MarketPosition
+    const sorted = ["0xa", "0xb", "0xc", "0xd"]
+    for (const order of [sorted, sorted.toReversed(), ["0xc", "0xa", "0xd", "0xb"]])
+      assert.deepStrictEqual(
+        order
+          .map(of)
+          .sort(Accounts.byAddress)
+          .map(({ account }) => account.address),
+        sorted
+      )
+    assert.deepStrictEqual(
+      [
+        ["0xa", "0xb"],
+        ["0xb", "0xa"],
+        ["0xa", "0xa"]
+      ].map(([a, b]) => Math.sign(Accounts.byAddress(of(a!), of(b!)))),
+      [-1, 1, 0]
+    )
   })
 })
