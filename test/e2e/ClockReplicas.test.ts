@@ -63,6 +63,7 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
         TRUSTED_PROXIES: "1",
         RATE_PUBLIC: String(LIMIT),
         RATE_TOKEN: "1000000",
+        RATE_USER: "1000000",
         RATE_API_KEY: "1000000",
         LOG_LEVEL: "warn"
       }

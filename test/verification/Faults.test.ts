@@ -23,7 +23,8 @@ describe("what a gateway depends on", () => {
       const [{ acknowledged, cells, lost, repeated }] = rows as [(typeof rows)[number]]
       assert.deepStrictEqual({ lost, repeated }, { lost: 0, repeated: 0 })
       assert.isAbove(acknowledged, 0)
-      for (const call of calls) assert.isTrue(Number.isFinite(cells[call].back_ms), call)
+      for (const call of calls)
+        assert.isTrue(Number.isFinite(cells[call].back_ms), `${call}: ${JSON.stringify(cells[call])}`)
       // who cannot look a nonce up takes none
       assert.strictEqual(cells["API key"].good, 0)
     }

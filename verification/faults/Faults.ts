@@ -160,7 +160,13 @@ const fleetOf = () =>
     gateways: 1,
     nats: true,
     proxied: true,
-    env: { TRUSTED_PROXIES: "1", RATE_PUBLIC: "1000000", RATE_TOKEN: "1000000", RATE_API_KEY: "1000000" }
+    env: {
+      TRUSTED_PROXIES: "1",
+      RATE_PUBLIC: "1000000",
+      RATE_TOKEN: "1000000",
+      RATE_USER: "1000000",
+      RATE_API_KEY: "1000000"
+    }
   })
 
 export const run = Effect.fnUntraced(function* (options: Options) {
