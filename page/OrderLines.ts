@@ -80,7 +80,11 @@ export const orderLines = (
     layer.style.right = `${chart.priceScale("right").width()}px`
     const height = layer.clientHeight
     const placed = drawn
-      .map((each) => ({ ...each, y: series.priceToCoordinate(Number(each.dragged ?? each.price)) }))
+      .map((each) => {
+        const y = series.priceToCoordinate(Number(each.dragged ?? each.price))
+        // a label that is dragged out of view stays at the edge
+        return { ...each, y: y === null || each.dragged === undefined ? y : Math.min(Math.max(0, y), height) }
+      })
       .filter(({ y, label }) => {
         const inView = y !== null && y >= 0 && y <= height
         label.hidden = !inView
@@ -182,7 +186,8 @@ export const orderLines = (
       return { ...level, line, label, dragged: undefined }
     })
     for (const each of drawn) draggable(each)
-    onFrame(arrange)
+    // without it the labels are at the top until the next frame
+    arrange()
   }
 
   // called for each change of the view, before the chart has its new scale

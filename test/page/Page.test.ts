@@ -323,7 +323,8 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       const box = (await label.boundingBox())!
       return [box.x + box.width / 2, box.y + box.height / 2] as const
     }
-    await drag(...(await middle()), 20)
+    // also while the pointer is below the chart
+    await drag(...(await middle()), chart.height)
     await label.filter({ hasText: "→" }).waitFor(SLOW)
     await page.keyboard.press("Escape")
     await page.mouse.up()

@@ -396,8 +396,18 @@ describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
     })
     assert.strictEqual(takenOver!.order_status, OrderStatus.ORDER_STATUS_FILLED)
     const seen = positions(crash, user)
-    assert.deepInclude(seen[0], { position_status: PositionStatus.POSITION_STATUS_LIQ, size: "0.5" })
-    assert.deepInclude(seen.at(-1), { position_status: PositionStatus.POSITION_STATUS_NORMAL, size: "0" })
+    const { POSITION_STATUS_LIQ, POSITION_STATUS_NORMAL } = PositionStatus
+    // flat is normal, also while the takeover goes on
+    assert.deepStrictEqual(
+      seen.map(({ position_status, size }) => [position_status, size]),
+      [
+        [POSITION_STATUS_LIQ, "0.5"],
+        [POSITION_STATUS_LIQ, "0.3"],
+        [POSITION_STATUS_LIQ, "0.2"],
+        [POSITION_STATUS_NORMAL, "0"],
+        [POSITION_STATUS_NORMAL, "0"]
+      ]
+    )
     assert.strictEqual(account(user).wallet_balance, "17.66")
     assert.deepInclude(balances(crash, user).at(-1), { wallet_balance: "17.66", order_margin: "0" })
     const fee = crash.events.find(({ event }) => event?.$case === "balance_changed" && event.value.reason === 8)

@@ -303,6 +303,26 @@ describe("a change at another gateway", () => {
       assert.strictEqual(grant.ended, "changed")
     }).pipe(Effect.scoped))
 
+  test("whose notice is lost ends the grant when the key is read again, after a second", () =>
+    Effect.gen(function* () {
+      const { api_key_id, grant, second } = yield* Effect.gen(function* () {
+        const { second } = yield* fleet
+        // the bus of this fleet does not reach the next one
+        const { first } = yield* fleet
+        const { api_key_id } = yield* first.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
+        const { grant } = (yield* second.find(hex))!.caller
+        yield* first.update(USER, api_key_id, { ...nothing, scopes: ["read"] })
+        return { api_key_id, grant, second }
+      })
+      yield* TestClock.adjust("999 millis")
+      assert.strictEqual((yield* second.find(hex))!.caller.grant, grant)
+      assert.isUndefined(grant.ended)
+      yield* TestClock.adjust("1 millis")
+      const read = yield* second.find(hex)
+      assert.deepStrictEqual([read!.caller.credential, read!.caller.scopes], [api_key_id, new Set(["read"] as const)])
+      assert.strictEqual(grant.ended, "changed")
+    }).pipe(Effect.scoped))
+
   test("that comes while the key is read here makes the gateway read it again", () =>
     Effect.gen(function* () {
       const { first, second, state } = yield* fleet

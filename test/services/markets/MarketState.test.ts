@@ -327,6 +327,10 @@ describe("MarketState, revision", () => {
     assert.isTrue(moved(() => apply(body.instrument())))
     assert.isTrue(moved(() => markets.start(undefined, [])))
     assert.isTrue(moved(() => apply(body.instrument())))
+    assert.isTrue(
+      moved(() => apply(body.instrument({ status: "Closed" }))),
+      "within the same minute"
+    )
     assert.isTrue(moved(() => apply(body.prices({}))))
     const before = view.revision()
     assert.deepStrictEqual([view.instruments().length, view.revision()], [1, before], "reading moves nothing")

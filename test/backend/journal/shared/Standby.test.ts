@@ -4,6 +4,7 @@ import { credentials } from "@grpc/grpc-js"
 import { Effect, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { SessionLost } from "../../../../src/backend/journal/shared/JournalDatabase.ts"
 import * as PostgresJournal from "../../../../src/backend/journal/shared/PostgresJournal.ts"
 import * as SharedRestore from "../../../../src/backend/SharedRestore.ts"
 import * as Channel from "../../../../src/layers/grpc/Channel.ts"
@@ -404,6 +405,9 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
       await stop(first)
       await sql("DELETE FROM journal")
       assert.match(await restored(place()).then(() => "restored", String), /has no journal/u)
+      const away = { open: Effect.fail(new SessionLost({ message: "no connection" })) }
+      const failure = await Effect.runPromise(Effect.flip(SharedRestore.restore(machine, away, place())))
+      assert.deepInclude(failure, { _tag: "JournalError", message: "the restore failed: no connection" })
     })
   })
 
