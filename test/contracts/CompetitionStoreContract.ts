@@ -59,7 +59,12 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         yield* store.create(first, 7)
         assert.deepStrictEqual(yield* store.get(first.id), first)
         assert.isUndefined(yield* store.get(idOf(99)))
-        assert.deepStrictEqual(yield* store.tally(first.id), { revision: 0, counted_to: 7, eligible_total: "0" })
+        assert.deepStrictEqual(yield* store.tally(first.id), {
+          revision: 0,
+          counted_to: 7,
+          eligible_total: "0",
+          settling: false
+        })
         assert.strictEqual(
           (yield* Effect.flip(store.create(competition(2, { slug: first.slug }), 0)))._tag,
           "SlugTaken"
@@ -146,7 +151,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
           entry("0x05", { score: "100", last_time: 9 }),
           entry("0x06", { score: "5000", ineligible_reason: "min_active_days", user_id: "bob", multiplier_bps: 12_500 })
         ]
-        yield* store.advance(id, { revision: 1, counted_to: 4, eligible_total: "1" }, entries)
+        yield* store.advance(id, { revision: 1, counted_to: 4, eligible_total: "1", settling: false }, entries)
         const ranked = ["0x03", "0x04", "0x02", "0x05", "0x01"]
         assert.deepStrictEqual(addresses(yield* store.ranked(id, undefined, 10)), ranked)
         const after = placeOf(entries[1]!)
@@ -168,7 +173,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         const store = yield* CompetitionStore
         const id = idOf(31)
         yield* store.create(competition(31), 0)
-        const next = { revision: 1, counted_to: 10, eligible_total: "1000" }
+        const next = { revision: 1, counted_to: 10, eligible_total: "1000", settling: false }
         const outcomes = yield* Effect.forEach(
           ["0x01", "0x02", "0x03"],
           (address) => Effect.result(store.advance(id, next, [entry(address)])),

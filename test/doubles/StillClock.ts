@@ -2,7 +2,7 @@
  * A clock under the control of the test, on which sleeps never end: whole days pass at once, and periodic work is called by
  * hand. A step changes the wall time without elapsed time.
  */
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Duration, Effect, Layer } from "effect"
 
 export const stillClock = (start_ms: number) => {
   let now = start_ms
@@ -19,7 +19,8 @@ export const stillClock = (start_ms: number) => {
       currentTimeNanos: Effect.sync(() => BigInt(shown()) * 1_000_000n),
       monotonicTimeNanosUnsafe: () => BigInt(now) * 1_000_000n,
       monotonicTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
-      sleep: () => Effect.never
+      // a repetition without a delay sleeps for 0
+      sleep: (duration) => (Duration.isZero(duration) ? Effect.yieldNow : Effect.never)
     })
   }
 }

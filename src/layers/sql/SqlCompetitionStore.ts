@@ -37,6 +37,7 @@ interface TallyRow {
   readonly revision: number | string
   readonly counted_to: number | string
   readonly eligible_total: string
+  readonly settling: boolean | number
 }
 interface EntryRow {
   readonly sub_account_address: string
@@ -169,12 +170,13 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
 
         tally: (id) =>
           Effect.mapBoth(
-            sql<TallyRow>`SELECT revision, counted_to, eligible_total FROM competitions WHERE id = ${id}`,
+            sql<TallyRow>`SELECT revision, counted_to, eligible_total, settling FROM competitions WHERE id = ${id}`,
             {
               onSuccess: ([row]) => ({
                 revision: Number(row!.revision),
                 counted_to: Number(row!.counted_to),
-                eligible_total: row!.eligible_total
+                eligible_total: row!.eligible_total,
+                settling: Boolean(row!.settling)
               }),
               onFailure: unavailable
             }
@@ -232,7 +234,10 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
           ),
         settle: (id) =>
           Effect.mapBoth(
-            sql`UPDATE competitions SET settling = TRUE WHERE id = ${id} AND state = 'published' RETURNING 1`,
+            sql`
+              UPDATE competitions
+              SET revision = CASE WHEN settling THEN revision ELSE revision + 1 END, settling = TRUE
+              WHERE id = ${id} AND state = 'published' RETURNING 1`,
             { onSuccess: (rows) => rows.length > 0, onFailure: unavailable }
           ),
         finalize: (id, finalized_time) =>

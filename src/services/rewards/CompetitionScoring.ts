@@ -161,6 +161,7 @@ export class CompetitionScoring extends Context.Service<
       /** Counts one step. Returns the time up to which everything is counted, `undefined` if rows remain. */
       const step = Effect.fnUntraced(function* (competition: CompetitionRecord) {
         const tally = yield* store.tally(competition.id)
+        if (tally.settling) return competition.end_time_ms
         // read before the rows, which then include every execution up to it
         const position = yield* history.position
         const rows = yield* history.executionsAfter(tally.counted_to, STEP_ROWS)
@@ -170,7 +171,7 @@ export class CompetitionScoring extends Context.Service<
         const total = Decimal.parse(tally.eligible_total) - eligibleSum(before) + eligibleSum(after)
         yield* store.advance(
           competition.id,
-          { revision: tally.revision + 1, counted_to: last.id, eligible_total: Decimal.format(total) },
+          { ...tally, revision: tally.revision + 1, counted_to: last.id, eligible_total: Decimal.format(total) },
           after
         )
         const reached = Number(last.execution.exec_time)
@@ -186,8 +187,8 @@ export class CompetitionScoring extends Context.Service<
         if (!(yield* store.settle(id))) return
         let after = ""
         for (;;) {
-          const entries = yield* store.walk(id, after, STEP_ENTRIES)
           const tally = yield* store.tally(id)
+          const entries = yield* store.walk(id, after, STEP_ENTRIES)
           const total = Decimal.parse(tally.eligible_total)
           const granted: Array<NewReward> = []
           const fixed: Array<Entry> = []
@@ -230,11 +231,13 @@ export class CompetitionScoring extends Context.Service<
       })
 
       const judgeIn = Effect.fnUntraced(function* (competition: CompetitionRecord, user_id: string) {
-        const before = yield* store.entriesOf(competition.id, user_id)
-        const after = before.map((entry) => scored(competition, entry))
+        // read before the entries: a change of them that follows is noticed by its revision
         const tally = yield* store.tally(competition.id)
-        const total = Decimal.parse(tally.eligible_total) - eligibleSum(before) + eligibleSum(after)
+        if (tally.settling) return
+        const before = yield* store.entriesOf(competition.id, user_id)
         if (before.length === 0) return
+        const after = before.map((entry) => scored(competition, entry))
+        const total = Decimal.parse(tally.eligible_total) - eligibleSum(before) + eligibleSum(after)
         yield* store.advance(
           competition.id,
           { ...tally, revision: tally.revision + 1, eligible_total: Decimal.format(total) },

@@ -41,6 +41,8 @@ export interface Tally {
   readonly counted_to: number
   /** Sum of the scores of eligible entries, decimal text. */
   readonly eligible_total: string
+  /** Whether the prize is being granted, by these scores: they no longer change. */
+  readonly settling: boolean
 }
 
 /** The units of one day. */
@@ -117,9 +119,12 @@ export class CompetitionStore extends Context.Service<
     readonly ranked: (id: string, after: string | undefined, limit: number) => Result<ReadonlyArray<Entry>>
     /** Number of entries before a place: all, or those from another place on. The cost is linear in the result. */
     readonly ahead: (id: string, place: string, from?: string) => Result<number>
-    /** Writes entries and their resulting tally, if its revision is the next one. */
+    /** Writes entries and their resulting tally, except `settling`, if its revision is the next one. */
     readonly advance: (id: string, tally: Tally, entries: ReadonlyArray<Entry>) => Result<void, Outpaced>
-    /** Starts or resumes the settlement of a published competition; `false` if it was canceled before. */
+    /**
+     * Starts or resumes the settlement of a published competition; `false` if it was canceled before. The start is a
+     * change of the tally.
+     */
     readonly settle: (id: string) => Result<boolean>
     readonly finalize: (id: string, finalized_time: number) => Result<void>
   }

@@ -11,11 +11,17 @@ import { NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
 import { CommandAdmission } from "../../../src/services/trading/CommandAdmission.ts"
 import { type Doubles, policies } from "../Fixture.ts"
 
-/** An answer without what differs between any two: the time, and ids that nobody asked for. */
+/** A final response without what differs between any two: the time, and ids that nobody asked for. */
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
   readonly body: string
+}
+
+/** The bytes after an interim response (100 Continue). */
+const finalOf = (bytes: Buffer): Buffer => {
+  const end = bytes.indexOf("\r\n\r\n")
+  return end !== -1 && bytes.toString("latin1", 0, 12) === "HTTP/1.1 100" ? bytes.subarray(end + 4) : bytes
 }
 
 const SILENCE_MS = 400
@@ -26,7 +32,8 @@ const exchange = (port: number, bytes: string | Buffer): Promise<Buffer> =>
     socket.setTimeout(5_000, () => socket.destroy())
     socket.on("data", (chunk) => {
       chunks.push(chunk)
-      const text = Buffer.concat(chunks).toString("latin1")
+      const text = finalOf(Buffer.concat(chunks)).toString("latin1")
+      if (text === "") return
       const head = text.indexOf("\r\n\r\n")
       const length = /\r\ncontent-length: (\d+)/iu.exec(text)?.[1]
       if (head !== -1 && length !== undefined && text.length >= head + 4 + Number(length)) socket.destroy()
@@ -34,7 +41,7 @@ const exchange = (port: number, bytes: string | Buffer): Promise<Buffer> =>
       else socket.setTimeout(SILENCE_MS)
     })
     socket.on("error", reject)
-    socket.on("close", () => resolve(Buffer.concat(chunks)))
+    socket.on("close", () => resolve(finalOf(Buffer.concat(chunks))))
     socket.write(bytes)
   })
 

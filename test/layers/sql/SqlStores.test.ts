@@ -82,7 +82,11 @@ describe("SqlCompetitionStore", () => {
         )
         for (let at = 0; at < ENTRIES; at += 5_000) {
           const revision = at / 5_000 + 1
-          yield* store.advance(id, { revision, counted_to: 0, eligible_total: "1" }, entries.slice(at, at + 5_000))
+          yield* store.advance(
+            id,
+            { revision, counted_to: 0, eligible_total: "1", settling: false },
+            entries.slice(at, at + 5_000)
+          )
         }
         const timed = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
           Effect.gen(function* () {

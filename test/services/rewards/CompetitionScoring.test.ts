@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
+import * as Decimal from "../../../src/domain/Decimal.ts"
 import type { Event } from "../../../src/domain/Event.ts"
 import { Grant } from "../../../src/domain/Grant.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
@@ -16,6 +17,7 @@ import { BackendAvailability } from "../../../src/services/operations/BackendAva
 import { History } from "../../../src/services/History.ts"
 import { MarketView } from "../../../src/services/markets/MarketView.ts"
 import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
+import { CompetitionStore } from "../../../src/services/rewards/CompetitionStore.ts"
 import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
 import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
@@ -414,6 +416,104 @@ describe("a competition", () => {
         ]
       )
     })
+  )
+
+  /** The scoring of another gateway over the same stores, some of which the test stops at a named point. */
+  const anotherGateway = <S>(stopping: Context.Context<S>) =>
+    Effect.gen(function* () {
+      const shared = yield* Effect.context<Layer.Success<typeof layer>>()
+      const scorings = Layer.fresh(CompetitionScoring.layer).pipe(
+        Layer.provide(Layer.succeedContext(Context.merge(shared, stopping)))
+      )
+      return Context.get(yield* Layer.build(scorings), CompetitionScoring)
+    })
+  const ban = { root_address: bob.root, user_id: bob.user_id, reason: "", changed_time: START, banned: true }
+
+  test(
+    "grants no more than its prize where a wallet is banned while another gateway grants it",
+    Effect.gen(function* () {
+      const { commit, tick } = stream()
+      const competitions = yield* Competitions
+      const store = yield* CompetitionStore
+      const bans = yield* BanList
+      const rewards = yield* RewardStore
+      const here = yield* CompetitionScoring
+      // its periodic count finds nothing to settle
+      yield* Effect.yieldNow
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      // more than are settled in one step; the first half is bob's
+      const entries = Array.from({ length: 600 }, (_, n) => ({
+        sub_account_address: `0x${String(n).padStart(64, "0")}`,
+        user_id: n < 300 ? bob.user_id : alice.user_id,
+        days: [{ day: 0, units: "1000", last_time: START }],
+        last_time: START,
+        active_days: 1,
+        metric_value: "1000",
+        score: "1000",
+        ineligible_reason: undefined,
+        multiplier_bps: undefined
+      }))
+      const tally = yield* store.tally(id)
+      yield* store.advance(id, { ...tally, revision: tally.revision + 1, eligible_total: "600000" }, entries)
+      const over = winter.end_time_ms + HOUR_MS
+      yield* commit(tick(over))
+      yield* clock.set(over)
+      const steps: Array<number> = []
+      let granted = 0n
+      const there = yield* anotherGateway(
+        Context.make(RewardStore, {
+          ...rewards,
+          grant: (some) =>
+            Effect.gen(function* () {
+              steps.push(some.length)
+              granted += some.reduce((sum, { amount }) => sum + Decimal.parse(amount), 0n)
+              yield* bans.put(ban)
+              yield* Effect.orDie(here.judge(bob.user_id))
+            })
+        })
+      )
+      yield* there.count
+      assert.strictEqual((yield* competitions.get(id)).status, "finalized")
+      assert.deepStrictEqual(steps, [500, 100])
+      const prize = Decimal.parse(String(winter.prize_usdc))
+      assert.isTrue(granted <= prize && prize - granted < 600n, Decimal.format(granted))
+    }).pipe(Effect.scoped)
+  )
+
+  test(
+    "keeps what another gateway counts while a wallet's entries are evaluated again",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const store = yield* CompetitionStore
+      const here = yield* CompetitionScoring
+      yield* Effect.yieldNow
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      yield* clock.set(START + HOUR_MS)
+      yield* commit(fill(bob, START, { exec_value: "1000" }))
+      yield* here.count
+      // the other gateway has read the entries when this one counts a further fill
+      const more = commit(fill(bob, START + 1, { exec_value: "500" }))
+      const counted = Effect.andThen(more, here.count).pipe(
+        Effect.provideService(History, yield* History),
+        Effect.orDie
+      )
+      let isBetween = true
+      const there = yield* anotherGateway(
+        Context.make(CompetitionStore, {
+          ...store,
+          entriesOf: (...of) =>
+            Effect.tap(store.entriesOf(...of), () => {
+              if (!isBetween) return Effect.void
+              isBetween = false
+              return counted
+            })
+        })
+      )
+      yield* there.judge(bob.user_id)
+      assert.isFalse(isBetween)
+      assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "1500", rank: 1, projected_xp: "1000000" })
+    }).pipe(Effect.scoped)
   )
 
   test(
