@@ -3,8 +3,8 @@
  *
  * A ban is first recorded, every credential of the user is refused and its sockets are closed. Then its keys are
  * revoked, its orders canceled and its entries in running competitions excluded. After a failure in between, the same
- * call completes the ban. Orders are canceled a second time, when no request that any gateway accepted earlier can
- * still be in progress.
+ * call completes the ban. Orders are canceled and entries evaluated a second time, when no request that any gateway
+ * accepted earlier can still be in progress, and none counts fills without the ban.
  * Source: docs/contract/rest-user.md#bans.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
@@ -108,6 +108,15 @@ export class Bans extends Context.Service<
         }
       })
 
+      /** Repeats, once every gateway has the change, what one of them may have undone before. */
+      const repeatLater = (user_id: string) => {
+        const orders = Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void))
+        return Effect.all([
+          Effect.catch(orders, (error) => Effect.logWarning("orders of a banned user not canceled again", error)),
+          Effect.catch(scores.judge(user_id), (error) => Effect.logWarning("scores not evaluated after a ban", error))
+        ]).pipe(Effect.delay(LAST_ORDER_AFTER), Effect.forkIn(scope))
+      }
+
       return Bans.of({
         ban: Effect.fnUntraced(function* (root_address, reason) {
           const { user_id } = yield* userOf(root_address)
@@ -117,11 +126,7 @@ export class Bans extends Context.Service<
           yield* grants.settled(user_id)
           yield* revokeKeys(user_id)
           yield* cancelOrders(user_id)
-          yield* Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void)).pipe(
-            Effect.catch((error) => Effect.logWarning("orders of a banned user not canceled again", error)),
-            Effect.delay(LAST_ORDER_AFTER),
-            Effect.forkIn(scope)
-          )
+          yield* repeatLater(user_id)
           yield* scores.judge(user_id)
         }),
         lift: Effect.fnUntraced(function* (root_address) {
@@ -131,6 +136,7 @@ export class Bans extends Context.Service<
           // a key that another gateway created while the ban was set
           yield* revokeKeys(user_id)
           yield* bans.put({ ...known, banned: false, changed_time: yield* Clock.currentTimeMillis })
+          yield* repeatLater(user_id)
           yield* scores.judge(user_id)
         })
       })

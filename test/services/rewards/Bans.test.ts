@@ -27,6 +27,7 @@ const vault = (index: number) => ({
 /** A sequencer that records its commands, of a user whose sub-accounts are `vaults`. */
 const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
   const commands: Array<Command> = []
+  const judged: Array<string> = []
   const layer = Layer.fresh(Bans.layer).pipe(
     Layer.provideMerge(BanList.layer),
     Layer.provideMerge(Grants.layer),
@@ -36,7 +37,7 @@ const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
         SqliteStores.bans,
         Ids.layer,
         Layer.mock(ApiKeys)({ list: () => Effect.succeed([]), touch: () => undefined, apply: () => undefined }),
-        Layer.mock(CompetitionScoring)({ judge: () => Effect.void }),
+        Layer.mock(CompetitionScoring)({ judge: (user_id) => Effect.sync(() => void judged.push(user_id)) }),
         Layer.mock(Sequencer)({
           commands_down_ms: () => 0,
           subAccounts: () => Effect.succeed(vaults),
@@ -57,7 +58,7 @@ const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
     )
   )
   const canceled = () => commands.splice(0).map(({ sub_account_address }) => sub_account_address)
-  return { commands, canceled, layer }
+  return { commands, canceled, judged, layer }
 }
 const known = Effect.flatMap(Accounts, (accounts) =>
   accounts.ensureUser({ user_id, root_address: root, rail: "address", party_id: undefined })
@@ -107,6 +108,22 @@ describe("a ban", () => {
       yield* bans.lift(root)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("evaluates scores again once no gateway counts without it, and so does its end", () => {
+    const { judged, layer } = world([vault(0)])
+    return Effect.gen(function* () {
+      yield* known
+      const bans = yield* Bans
+      for (const change of [bans.ban(root, ""), bans.lift(root)]) {
+        yield* change
+        assert.deepStrictEqual(judged.splice(0), [user_id])
+        yield* TestClock.adjust(Duration.subtract(LAST_ORDER_AFTER, Duration.millis(1)))
+        assert.deepStrictEqual(judged, [])
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(judged.splice(0), [user_id])
+      }
     }).pipe(Effect.provide(layer))
   })
 
