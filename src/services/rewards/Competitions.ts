@@ -224,9 +224,11 @@ export class Competitions extends Context.Service<
         if (wrong !== undefined) return yield* Effect.fail(wrong)
         const { symbol } = competition
         if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(symbolNotFound)
+        // read before the position, which is then not older than it
+        const last = yield* history.lastExecution
         const known = (yield* history.position)?.ts_ms ?? 0
         // no existing record can count for a later start
-        return competition.start_time_ms > known ? yield* history.lastExecution : 0
+        return competition.start_time_ms > known ? last : 0
       })
 
       return Competitions.of({

@@ -343,6 +343,32 @@ describe("a competition", () => {
   )
 
   test(
+    "counts a fill that is recorded while the competition is published",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const { count } = yield* CompetitionScoring
+      const history = yield* History
+      yield* commit(tick(START - 1))
+      let isRecorded = false
+      const recording = Effect.suspend(() => {
+        if (isRecorded) return Effect.void
+        isRecorded = true
+        return commit(fill(bob, START, { exec_value: "1000" }))
+      }).pipe(Effect.provideService(History, history), Effect.orDie)
+      const shared = yield* Effect.context<Layer.Success<typeof layer>>()
+      const recordingHistory = { ...history, position: Effect.tap(history.position, () => recording) }
+      const publishing = Layer.fresh(Competitions.layer).pipe(
+        Layer.provide(Layer.succeedContext(Context.add(shared, History, recordingHistory)))
+      )
+      const competitions = Context.get(yield* Layer.build(publishing), Competitions)
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      yield* clock.set(START + HOUR_MS)
+      yield* count
+      assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "1000", rank: 1 })
+    }).pipe(Effect.scoped)
+  )
+
+  test(
     "gives reasons to who has no rank, and excludes the banned for as long as they are",
     Effect.gen(function* () {
       const { commit, fill } = stream()
