@@ -83,9 +83,13 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         const store = yield* CompetitionStore
         for (const n of [41, 42]) yield* store.create(competition(n), 0)
         const cancelled = (n: number) => competition(n, { state: "cancelled" })
-        // applied twice, as by two gateways or after a restart
+        const before = yield* store.tally(idOf(41))
+        // applied twice, as by two gateways or after a restart; the first time outpaces who saw the tally before
         assert.isTrue(yield* store.settle(idOf(41)))
         assert.isTrue(yield* store.settle(idOf(41)))
+        const next = { ...before, revision: before.revision + 1 }
+        assert.deepStrictEqual(yield* store.tally(idOf(41)), { ...next, settling: true })
+        assert.strictEqual((yield* Effect.flip(store.advance(idOf(41), next, [])))._tag, "Outpaced")
         assert.strictEqual((yield* Effect.flip(store.update(cancelled(41), "published")))._tag, "Outpaced")
         const described = competition(41, { description_md: "done" })
         yield* store.update(described, "published")
