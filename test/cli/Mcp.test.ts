@@ -5,10 +5,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { parse } from "../../src/domain/Decimal.ts"
 import { connect, type Exchange as Sdk, keyOf, newSeed } from "../../src/sdk/index.ts"
-import { exceeded } from "../../src/cli/mcp/TradingLimits.ts"
+import { exceeded, exposureOf } from "../../src/cli/mcp/TradingLimits.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
@@ -120,6 +121,23 @@ describe("the limits of trading", () => {
     assert.match(exceeded(limits, order, held("40", "50.01"))!, /are worth 90\.01, and 150\.01 with/u)
     assert.isUndefined(exceeded(limits, { ...order, price: "100000" }, held("0", "0")))
     assert.isDefined(exceeded(limits, { ...order, price: "100000.1" }, held("0", "0")))
+  })
+
+  it("count an order that fills while positions and orders are read", async () => {
+    let filled = false
+    // the order fills after the first read, whichever it is
+    const read = <A>(before: A, after: A) =>
+      Effect.sync(() => {
+        const list = filled ? after : before
+        filled = true
+        return { list, next_page_cursor: "" }
+      })
+    const client = {
+      order: { realtime: () => read([{ leaves_value: "60", reduce_only: false }], []) },
+      position: { list: () => read([], [{ position_value: "60" }]) }
+    } as unknown as Parameters<typeof exposureOf>[0]
+    const exposure = await Effect.runPromise(exposureOf(client, "0x1"))
+    assert.match(exceeded(limits, { ...order, qty: "0.0016" }, exposure!)!, /^positions and open orders are worth 120/u)
   })
 
   it("let orders reduce a position that is above the total", () => {

@@ -5,10 +5,7 @@ import type { Client } from "../../client/index.ts"
 import { VERSION } from "../../http/api/Api.ts"
 import { toPrinted } from "../ErrorOutput.ts"
 import { accountTools, type Failure, marketTools, tradingTools } from "./Tools.ts"
-import { exceeded, type TradingLimits } from "./TradingLimits.ts"
-
-/** Open orders that a check of the limits reads. */
-const OPEN_ORDERS_PAGE = 200
+import { exceeded, exposureOf, OPEN_ORDERS_PAGE, type TradingLimits } from "./TradingLimits.ts"
 
 export interface Options {
   readonly client: Client.Client
@@ -54,19 +51,15 @@ const account = ({ client, url }: Options, sub_account_address: string) => {
 const trading = ({ client, url }: Options, sub_account_address: string, limits: TradingLimits) => {
   const failing = Effect.mapError((error: unknown): Failure => toPrinted(error, url))
   const refuse = (message: string) => Effect.fail<Failure>({ code: "LIMIT", message })
-  const exposure = Effect.gen(function* () {
-    const positions = yield* client.position.list({ query: { sub_account_address } })
-    const orders = yield* client.order.realtime({ query: { sub_account_address, limit: OPEN_ORDERS_PAGE } })
-    return { positions: positions.list, orders: orders.list, isWhole: orders.next_page_cursor === "" }
-  })
   // one order at a time: the check of the next one reads the effect of this one
   const oneByOne = Semaphore.makeUnsafe(1)
   return tradingTools.toLayer({
     place_order: (order) =>
       oneByOne.withPermit(
         Effect.gen(function* () {
-          const now = yield* failing(exposure)
-          if (!now.isWhole) return yield* refuse(`more than ${OPEN_ORDERS_PAGE} orders are open: cancel some first`)
+          const now = yield* failing(exposureOf(client, sub_account_address))
+          if (now === undefined)
+            return yield* refuse(`more than ${OPEN_ORDERS_PAGE} orders are open: cancel some first`)
           const limit = exceeded(limits, order, now)
           if (limit !== undefined) return yield* refuse(limit)
           return yield* failing(

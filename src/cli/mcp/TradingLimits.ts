@@ -1,4 +1,6 @@
 /** What a program may trade over MCP. The limits hold in this process, before a request is sent. */
+import { Effect } from "effect"
+import type { Client } from "../../client/index.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import { mul } from "../../domain/Scaled.ts"
 
@@ -14,6 +16,22 @@ export interface Exposure {
   readonly positions: ReadonlyArray<{ readonly position_value: string }>
   readonly orders: ReadonlyArray<{ readonly leaves_value: string; readonly reduce_only: boolean }>
 }
+
+/** Open orders that a check of the limits reads. */
+export const OPEN_ORDERS_PAGE = 200
+
+/**
+ * Positions and open orders of a sub-account; `undefined`: it has more than {@link OPEN_ORDERS_PAGE} open orders. Orders are
+ * read first: what fills between the two reads counts twice, not never.
+ */
+export const exposureOf = Effect.fnUntraced(function* (
+  { order, position }: Pick<Client.Client, "order" | "position">,
+  sub_account_address: string
+) {
+  const orders = yield* order.realtime({ query: { sub_account_address, limit: OPEN_ORDERS_PAGE } })
+  const positions = yield* position.list({ query: { sub_account_address } })
+  return orders.next_page_cursor === "" ? { positions: positions.list, orders: orders.list } : undefined
+})
 
 export interface NewOrder {
   readonly symbol: string
