@@ -8,6 +8,7 @@ import {
   CommandStream,
   DEADLINE_MS,
   EVIDENCE_MS_MAX,
+  MESSAGE_COMMANDS_MAX,
   type Outcome,
   PENDING_COMMANDS_MAX
 } from "../../../src/layers/grpc/CommandStream.ts"
@@ -21,12 +22,21 @@ class Call extends EventEmitter {
   readonly written: Array<string> = []
   /** The time limit of each command. */
   readonly limits = new Map<string, number | undefined>()
+  /** Messages as they were written, by their number of commands, and how many fit before the call is full. */
+  readonly messages: Array<number> = []
+  room = Infinity
   write({ commands }: SubmitStreamRequest): boolean {
+    this.messages.push(commands.length)
     for (const { command_id, not_after_ms } of commands) {
       this.written.push(command_id)
       this.limits.set(command_id, not_after_ms)
     }
-    return true
+    return --this.room > 0
+  }
+  /** The call takes `room` more messages. */
+  drain(room: number): void {
+    this.room = room
+    this.emit("drain")
   }
   cancel(): void {}
   /** Acknowledges everything that was written and has no answer, with the numbers from `from` on. */
@@ -239,5 +249,61 @@ describe("Amendment 18: the time limit of commands, on the stream's clock", () =
       ["two", undefined],
       ["three", undefined]
     ])
+  })
+})
+
+describe("a call that is full", () => {
+  it("gets the rest when it drains, in order, and each command once", () => {
+    const [call] = calls as [Call]
+    call.room = 2
+    const ids = Array.from({ length: 3 * MESSAGE_COMMANDS_MAX + 1 }, (_, i) => `full-${i}`)
+    const outcomes: Array<Outcome> = []
+    for (const id of ids) stream.submit(deposit(1, id), (outcome) => outcomes.push(outcome))
+    vi.advanceTimersByTime(10)
+    assert.deepStrictEqual(call.messages, [MESSAGE_COMMANDS_MAX, MESSAGE_COMMANDS_MAX])
+    // what comes meanwhile waits behind it
+    stream.submit(deposit(1, "later"), (outcome) => outcomes.push(outcome))
+    vi.advanceTimersByTime(10)
+    assert.lengthOf(call.messages, 2)
+    call.drain(1)
+    vi.advanceTimersByTime(1)
+    assert.lengthOf(call.messages, 3)
+    call.drain(Infinity)
+    vi.advanceTimersByTime(1)
+    assert.deepStrictEqual(call.messages.slice(3), [2])
+    assert.deepStrictEqual(call.written, [...ids, "later"])
+    call.answer()
+    assert.lengthOf(outcomes, ids.length + 1)
+    assert.isTrue(outcomes.every((outcome) => outcome!.$case === "ack"))
+  })
+
+  it("is not sent what was withdrawn, and what expires before it drains is certainly not sequenced", () => {
+    const [call] = calls as [Call]
+    call.room = 1
+    submit(1)
+    const outcomes: Array<Outcome> = []
+    const withdraw = stream.submit(deposit(1, "withdrawn"), (outcome) => outcomes.push(outcome))
+    stream.submit(deposit(1, "expires"), (outcome) => outcomes.push(outcome))
+    vi.advanceTimersByTime(1)
+    call.answer()
+    withdraw()
+    assert.deepStrictEqual(outcomes.splice(0), [{ $case: "unavailable", cause: "withdrawn" }])
+    vi.advanceTimersByTime(DEADLINE_MS + 100)
+    assert.strictEqual(outcomes[0]?.$case, "unavailable")
+    call.drain(Infinity)
+    stream.submit(deposit(1, "next"), () => {})
+    vi.advanceTimersByTime(1)
+    assert.deepStrictEqual(call.written, ["next"])
+  })
+
+  it("does not hold up the stream that follows it", () => {
+    calls[0]!.room = 1
+    submit(1)
+    stream.submit(deposit(1, "waits"), () => {})
+    vi.advanceTimersByTime(1)
+    assert.notInclude(calls[0]!.written, "waits")
+    calls[0]!.emit("end")
+    vi.advanceTimersByTime(1000)
+    assert.deepStrictEqual(calls[1]?.written, ["waits"])
   })
 })
