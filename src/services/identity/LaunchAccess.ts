@@ -42,15 +42,18 @@ export class LaunchAccess extends Context.Service<
         const cached_ms = Duration.toMillis(REMEMBERED)
         /** Monotonic time at which each wallet was last found on the whitelist. */
         const found = new Lru<string, number>(WALLETS_MAX)
+        /** Number of changes of the whitelist here: what was read before one of them is not kept. */
+        let changes = 0
 
         const gate = (root_address: string) =>
           Effect.clockWith((clock) => {
             const now = monotonicMillis(clock)
             const at = found.get(root_address)
             if (at !== undefined && now - at < cached_ms) return Effect.void
+            const before = changes
             return Effect.flatMap(accounts.isWhitelisted(root_address), (whitelisted) => {
               if (!whitelisted) return notWhitelisted
-              found.set(root_address, now)
+              if (changes === before) found.set(root_address, now)
               return Effect.void
             })
           })
@@ -60,7 +63,10 @@ export class LaunchAccess extends Context.Service<
           isWhitelisted: accounts.isWhitelisted,
           setWhitelisted: (root_address, whitelisted) =>
             Effect.tap(accounts.setWhitelisted(root_address, whitelisted), () =>
-              Effect.sync(() => found.delete(root_address))
+              Effect.sync(() => {
+                changes++
+                found.delete(root_address)
+              })
             )
         })
       })

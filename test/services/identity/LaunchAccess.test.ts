@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { LaunchAccess, type AccessMode } from "../../../src/services/identity/LaunchAccess.ts"
@@ -34,6 +34,33 @@ describe("Admission", () => {
       assert.isTrue(yield* passes("0x1"))
       assert.isFalse(yield* passes("0x2"))
     }).pipe(Effect.provide(layer("closed")))
+  )
+
+  it.effect("refuses a wallet that is removed while it is looked up", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      yield* accounts.setWhitelisted("0x1", true)
+      const reading = Deferred.makeUnsafe<void>()
+      const gate = Deferred.makeUnsafe<void>()
+      const stopping = Layer.succeed(Accounts, {
+        ...accounts,
+        // the answer is on its way when the test removes the wallet
+        isWhitelisted: (root) =>
+          Effect.tap(accounts.isWhitelisted(root), () => {
+            Deferred.doneUnsafe(reading, Effect.void)
+            return Deferred.await(gate)
+          })
+      })
+      yield* Effect.gen(function* () {
+        const admission = yield* LaunchAccess
+        const first = yield* Effect.forkChild(passes("0x1"))
+        yield* Deferred.await(reading)
+        yield* admission.setWhitelisted("0x1", false)
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.join(first)
+        assert.isFalse(yield* passes("0x1"))
+      }).pipe(Effect.provide(Layer.provide(LaunchAccess.layer({ mode: "closed" }), stopping)))
+    }).pipe(Effect.provide(SqliteStores.accounts))
   )
 
   it.effect("applies a removal by another gateway within five seconds", () =>
