@@ -24,11 +24,11 @@ const get = async (path: string, of: Session): Promise<Frame> =>
   (await call(exchange, "GET", `/api/v1${path}`, { token: of.token })).body
 const refusal = ({ body, status }: Answer) => [status, body.details?.reason]
 const limit = { symbol: "BTC-USDC", side: "Buy", order_type: "Limit", qty: "0.001", price: "58000" }
-/** Buys 0.1 at 60000 from another user. */
+/** Buys 0.1 at 60000 from another user. No sell order rests, even for a moment: the middle of a book of both sides would move the mark. */
 const long = async (user: Session) => {
-  const maker = await funded(exchange)
-  await post("/order/create", maker, { ...limit, side: "Sell", qty: "0.1", price: "60000" })
+  const seller = await funded(exchange)
   await post("/order/create", user, { ...limit, side: "Buy", qty: "0.1", price: "60000" })
+  await post("/order/create", seller, { ...limit, side: "Sell", qty: "0.1", price: "60000" })
   const { list } = await eventually(
     "a position",
     () => get("/position/list", user),
