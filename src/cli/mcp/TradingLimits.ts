@@ -22,7 +22,7 @@ export const OPEN_ORDERS_PAGE = 200
 
 /**
  * Positions and open orders of a sub-account; `undefined`: it has more than {@link OPEN_ORDERS_PAGE} open orders. Orders are
- * read first: what fills between the two reads counts twice, not never.
+ * read first: what fills between the two reads counts twice, not never. Fails as the two requests do.
  */
 export const exposureOf = Effect.fnUntraced(function* (
   { order, position }: Pick<Client.Client, "order" | "position">,

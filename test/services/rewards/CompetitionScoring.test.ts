@@ -140,6 +140,27 @@ const login = (user: typeof alice) =>
     accounts.ensureUser({ user_id: user.user_id, root_address: user.root, rail: "address", party_id: undefined })
   )
 
+/** Another gateway over the same stores, some of which the test stops at a named point. Its first periodic count is over. */
+const anotherGateway = <S>(stopping: Context.Context<S>) =>
+  Effect.gen(function* () {
+    const shared = yield* Effect.context<Layer.Success<typeof layer>>()
+    const services = Layer.fresh(Layer.mergeAll(CompetitionScoring.layer, Competitions.layer)).pipe(
+      Layer.provide(Layer.succeedContext(Context.merge(shared, stopping)))
+    )
+    const built = yield* Layer.build(services)
+    yield* Effect.yieldNow
+    return { ...Context.get(built, CompetitionScoring), ...Context.get(built, Competitions) }
+  })
+/** The effect at its first run; later ones do nothing. */
+const once = <E, R>(effect: Effect.Effect<void, E, R>): Effect.Effect<void, E, R> => {
+  let isDone = false
+  return Effect.suspend(() => {
+    if (isDone) return Effect.void
+    isDone = true
+    return effect
+  })
+}
+
 describe("a competition", () => {
   test(
     "is placed as docs/contract/stories.md#competition shows it",
@@ -349,18 +370,13 @@ describe("a competition", () => {
       const { count } = yield* CompetitionScoring
       const history = yield* History
       yield* commit(tick(START - 1))
-      let isRecorded = false
-      const recording = Effect.suspend(() => {
-        if (isRecorded) return Effect.void
-        isRecorded = true
-        return commit(fill(bob, START, { exec_value: "1000" }))
-      }).pipe(Effect.provideService(History, history), Effect.orDie)
-      const shared = yield* Effect.context<Layer.Success<typeof layer>>()
-      const recordingHistory = { ...history, position: Effect.tap(history.position, () => recording) }
-      const publishing = Layer.fresh(Competitions.layer).pipe(
-        Layer.provide(Layer.succeedContext(Context.add(shared, History, recordingHistory)))
+      const recording = once(commit(fill(bob, START, { exec_value: "1000" }))).pipe(
+        Effect.provideService(History, history),
+        Effect.orDie
       )
-      const competitions = Context.get(yield* Layer.build(publishing), Competitions)
+      const competitions = yield* anotherGateway(
+        Context.make(History, { ...history, position: Effect.tap(history.position, () => recording) })
+      )
       const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
       yield* clock.set(START + HOUR_MS)
       yield* count
@@ -444,15 +460,6 @@ describe("a competition", () => {
     })
   )
 
-  /** The scoring of another gateway over the same stores, some of which the test stops at a named point. */
-  const anotherGateway = <S>(stopping: Context.Context<S>) =>
-    Effect.gen(function* () {
-      const shared = yield* Effect.context<Layer.Success<typeof layer>>()
-      const scorings = Layer.fresh(CompetitionScoring.layer).pipe(
-        Layer.provide(Layer.succeedContext(Context.merge(shared, stopping)))
-      )
-      return Context.get(yield* Layer.build(scorings), CompetitionScoring)
-    })
   const ban = { root_address: bob.root, user_id: bob.user_id, reason: "", changed_time: START, banned: true }
 
   test(
@@ -464,8 +471,20 @@ describe("a competition", () => {
       const bans = yield* BanList
       const rewards = yield* RewardStore
       const here = yield* CompetitionScoring
-      // its periodic count finds nothing to settle
-      yield* Effect.yieldNow
+      const steps: Array<number> = []
+      let granted = 0n
+      const there = yield* anotherGateway(
+        Context.make(RewardStore, {
+          ...rewards,
+          grant: (some) =>
+            Effect.gen(function* () {
+              steps.push(some.length)
+              granted += some.reduce((sum, { amount }) => sum + Decimal.parse(amount), 0n)
+              yield* bans.put(ban)
+              yield* Effect.orDie(here.judge(bob.user_id))
+            })
+        })
+      )
       const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
       // more than are settled in one step; the first half is bob's
       const entries = Array.from({ length: 600 }, (_, n) => ({
@@ -484,20 +503,6 @@ describe("a competition", () => {
       const over = winter.end_time_ms + HOUR_MS
       yield* commit(tick(over))
       yield* clock.set(over)
-      const steps: Array<number> = []
-      let granted = 0n
-      const there = yield* anotherGateway(
-        Context.make(RewardStore, {
-          ...rewards,
-          grant: (some) =>
-            Effect.gen(function* () {
-              steps.push(some.length)
-              granted += some.reduce((sum, { amount }) => sum + Decimal.parse(amount), 0n)
-              yield* bans.put(ban)
-              yield* Effect.orDie(here.judge(bob.user_id))
-            })
-        })
-      )
       yield* there.count
       assert.strictEqual((yield* competitions.get(id)).status, "finalized")
       assert.deepStrictEqual(steps, [500, 100])
@@ -513,31 +518,29 @@ describe("a competition", () => {
       const competitions = yield* Competitions
       const store = yield* CompetitionStore
       const here = yield* CompetitionScoring
-      yield* Effect.yieldNow
-      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
-      yield* clock.set(START + HOUR_MS)
-      yield* commit(fill(bob, START, { exec_value: "1000" }))
-      yield* here.count
+      let isBetween = false
       // the other gateway has read the entries when this one counts a further fill
-      const more = commit(fill(bob, START + 1, { exec_value: "500" }))
-      const counted = Effect.andThen(more, here.count).pipe(
+      const further = Effect.suspend(() => commit(fill(bob, START + 1, { exec_value: "500" })))
+      const counted = once(Effect.andThen(further, here.count)).pipe(
         Effect.provideService(History, yield* History),
         Effect.orDie
       )
-      let isBetween = true
       const there = yield* anotherGateway(
         Context.make(CompetitionStore, {
           ...store,
           entriesOf: (...of) =>
             Effect.tap(store.entriesOf(...of), () => {
-              if (!isBetween) return Effect.void
-              isBetween = false
+              isBetween = true
               return counted
             })
         })
       )
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      yield* clock.set(START + HOUR_MS)
+      yield* commit(fill(bob, START, { exec_value: "1000" }))
+      yield* here.count
       yield* there.judge(bob.user_id)
-      assert.isFalse(isBetween)
+      assert.isTrue(isBetween)
       assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "1500", rank: 1, projected_xp: "1000000" })
     }).pipe(Effect.scoped)
   )
