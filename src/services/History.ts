@@ -282,9 +282,9 @@ export class History extends Context.Service<
     /**
      * The last records of a user's positions (by sub-account and symbol) or balances (by sub-account and asset), flat
      * positions included. A position or balance without an event in this stream, and without a state at its start,
-     * has no record.
+     * has no record. Without a topic the records of both, as of one moment.
      */
-    readonly lastRecords: (user_id: string, topic: LastRecord["topic"]) => Read<ReadonlyArray<LastRecord>>
+    readonly lastRecords: (user_id: string, topic?: LastRecord["topic"]) => Read<ReadonlyArray<LastRecord>>
   }
 >()("gateway/services/History") {}
 

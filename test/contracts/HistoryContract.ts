@@ -121,6 +121,7 @@ const everything = Effect.gen(function* () {
     events: yield* history.userEvents(alice.user_id, 0, 100),
     balances: yield* history.lastRecords(alice.user_id, "account_balance"),
     positions: yield* history.lastRecords(alice.user_id, "position"),
+    holdings: sorted(yield* history.lastRecords(alice.user_id)),
     closed: yield* history.closedPnls(ordersOf()),
     transactions: yield* history.transactions({ ...ordersOf(), type: undefined }),
     payments: yield* history.fundingPayments(ordersOf()),

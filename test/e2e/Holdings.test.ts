@@ -287,22 +287,24 @@ describe("the portfolio", () => {
       })
   }
   const vault = (id: string, balance: number, asset_addr: string) => ({ id, balance, asset_addr })
+  /** A portfolio as text, and the list of positions at the same seqs: ranks change up to a second after the last fill. */
+  const portfolioAndList = (read: () => Promise<string>, vaults: ReadonlyArray<string>) => {
+    const seqs = (list: ReadonlyArray<{ readonly seq: number }>) => list.map(({ seq }) => seq).toSorted((a, b) => a - b)
+    return eventually(
+      "the portfolio at the seqs of the list",
+      async () => ({ text: await read(), listed: await positionsOf(vaults) }),
+      ({ listed, text }) => seqs(JSON.parse(text).positions).join() === seqs(listed).join()
+    )
+  }
 
   it("contains every sub-account, with exact figures", async () => {
-    // some changes of a position follow the last command by up to a second: both reads are of one moment
-    const read = async () => {
+    const { listed, text } = await portfolioAndList(async () => {
       const response = await fetch(`${exchange.url}/api/v1/user/portfolio`, {
         headers: { authorization: `Bearer ${user.token}` }
       })
       assert.strictEqual(response.headers.get("content-type"), "application/json")
-      return { text: await response.text(), listed: await positionsOf([user.vault, second]) }
-    }
-    const seqs = (list: ReadonlyArray<{ readonly seq: number }>) => list.map(({ seq }) => seq).toSorted((a, b) => a - b)
-    const { listed, text } = await eventually(
-      "the portfolio at the seqs of the list",
-      read,
-      ({ listed, text }) => seqs(JSON.parse(text).positions).join() === seqs(listed).join()
-    )
+      return response.text()
+    }, [user.vault, second])
     assert.include(text, `"balance":19983.499999999999999999,"id":"${user.vault}"`)
     assert.include(text, `"balance":0.000000000000000001,"id":"${third}"`)
     const { positions, summary, user_addr, vault_balances } = JSON.parse(text)
@@ -332,8 +334,12 @@ describe("the portfolio", () => {
 
   it("of a key bound to some sub-accounts omits the others, also in the sums", async () => {
     const { keys } = await keyOf({ scopes: ["read"], sub_account_addresses: [second, third] })
-    const { positions, summary, vault_balances } = ok(await signed(keys, "GET", "/user/portfolio"))
-    assert.sameDeepMembers(positions, await positionsOf([second]))
+    const { listed, text } = await portfolioAndList(
+      async () => JSON.stringify(ok(await signed(keys, "GET", "/user/portfolio"))),
+      [second]
+    )
+    const { positions, summary, vault_balances } = JSON.parse(text)
+    assert.sameDeepMembers(positions, listed)
     assert.deepStrictEqual(summary, {
       collateral_notional: 8793.4,
       maintenance_margin_required: 120.4,

@@ -266,12 +266,12 @@ const pool: InsurancePool = {
 }
 const none = { rows: [], next: undefined }
 const noOrders: typeof History.Service.orders = () => Effect.succeed(none)
-const flatPositions = (user_id: string, topic: LastRecord["topic"]): Effect.Effect<ReadonlyArray<LastRecord>> =>
+const flatPositions = (user_id: string, topic?: LastRecord["topic"]): Effect.Effect<ReadonlyArray<LastRecord>> =>
   Effect.succeed(
-    topic === "position"
+    topic !== "account_balance"
       ? [v0, v1].map((sub_account_address) => ({
           user_id,
-          topic,
+          topic: "position",
           sub_account_address,
           subject: btc.symbol,
           seq: 3,

@@ -292,7 +292,7 @@ const servicesOf = (world: World) =>
           world.users.meanwhile = undefined
           return Effect.as(world.users.reading, { rows, next: undefined })
         }),
-      lastRecords: (user_id, topic) =>
+      lastRecords: (user_id, topic = "position") =>
         Effect.sync(() => {
           const records = topic === "position" ? world.users.positions : world.users.balances
           return records.map((state) => {

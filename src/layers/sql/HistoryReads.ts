@@ -176,8 +176,8 @@ const streamReads = ({ query }: Tables): Pick<Reads, "streamHeads" | "userEvents
     Effect.map(
       query<Omit<LastRecord, "seq"> & { readonly seq: number | string }>(
         `SELECT user_id, topic, sub_account_address, subject, seq, record FROM last_seqs
-         WHERE user_id = ? AND topic = ? AND record IS NOT NULL`,
-        [user_id, topic]
+         WHERE user_id = ?${topic === undefined ? "" : " AND topic = ?"} AND record IS NOT NULL`,
+        topic === undefined ? [user_id] : [user_id, topic]
       ),
       (rows) => rows.map((row) => ({ ...row, seq: Number(row.seq) }))
     )

@@ -10,7 +10,7 @@
 import { Effect, Schema } from "effect"
 import type { Balance, BalanceState } from "../../domain/Account.ts"
 import type { Position } from "../../domain/Position.ts"
-import type { HistoryUnavailable } from "../History.ts"
+import type { HistoryUnavailable, LastRecord } from "../History.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 import { WrittenHistory } from "./WrittenHistory.ts"
 
@@ -38,6 +38,11 @@ export interface LastRecords {
     user_id: string,
     addresses: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<Balance>, Failure>
+  /** Open positions of a user, and all balances of sub-accounts, of one moment. */
+  readonly holdings: (
+    user_id: string,
+    addresses: ReadonlyArray<string>
+  ) => Effect.Effect<{ readonly open: ReadonlyArray<Position>; readonly balances: ReadonlyArray<Balance> }, Failure>
   /** Waits for the record of a position that includes a change at a time, Unix ms. */
   readonly since: (
     user_id: string,
@@ -48,6 +53,19 @@ export interface LastRecords {
 interface Owned {
   readonly sub_account_address: string
 }
+type Rows = Effect.Effect<ReadonlyArray<LastRecord>, HistoryUnavailable>
+
+const positionsIn = (rows: ReadonlyArray<LastRecord>): ReadonlyArray<Position> =>
+  rows.filter(({ topic }) => topic === "position").map(({ record }) => JSON.parse(record) as Position)
+const openIn = (rows: ReadonlyArray<LastRecord>): ReadonlyArray<Position> =>
+  positionsIn(rows).filter(({ size }) => size !== "0")
+const balancesIn = (rows: ReadonlyArray<LastRecord>): ReadonlyArray<Balance> =>
+  rows
+    .filter(({ topic }) => topic === "account_balance")
+    .map(({ record }) => {
+      const { reason: _, ...balance } = JSON.parse(record) as Balance & { readonly reason?: string }
+      return balance
+    })
 
 export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> = Effect.gen(function* () {
   const referee = yield* Referee
@@ -67,75 +85,76 @@ export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> =
   const reached = (seq: number): Effect.Effect<void, RecordsBehind> =>
     Effect.flatMap(written.reached(seq), (isReached) => (isReached ? Effect.void : new RecordsBehind()))
 
-  /** Records of sub-accounts; the referee supplies the missing ones. */
+  /** Rows of a user, and of them the records of sub-accounts; the referee supplies the missing ones. */
   const complete = Effect.fnUntraced(function* <A extends Owned>(
     addresses: ReadonlyArray<string>,
-    read: Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>,
+    read: Rows,
+    recordsOf: (rows: ReadonlyArray<LastRecord>) => ReadonlyArray<A>,
     readMissing: (
       missing: ReadonlyArray<string>
     ) => Effect.Effect<{ readonly records: ReadonlyArray<A>; readonly as_of_seq: number }, RefereeUnavailable>
-  ): Effect.fn.Return<ReadonlyArray<A>, Failure> {
+  ): Effect.fn.Return<{ readonly rows: ReadonlyArray<LastRecord>; readonly records: ReadonlyArray<A> }, Failure> {
     const wanted = new Set(addresses)
-    const known = Effect.map(read, (records) =>
-      records.filter(({ sub_account_address }) => wanted.has(sub_account_address))
-    )
-    const missing = (records: ReadonlyArray<A>) => {
+    const known = Effect.map(read, (rows) => {
+      const records = recordsOf(rows).filter(({ sub_account_address }) => wanted.has(sub_account_address))
       const found = new Set(records.map(({ sub_account_address }) => sub_account_address))
-      return addresses.filter((address) => !found.has(address))
-    }
+      return { rows, records, missing: addresses.filter((address) => !found.has(address)) }
+    })
     const first = yield* known
-    const without = missing(first)
-    if (without.length === 0) return first
-    const answer = yield* readMissing(without)
+    if (first.missing.length === 0) return first
+    const answer = yield* readMissing(first.missing)
     yield* reached(answer.as_of_seq)
-    const records = yield* known
-    const still = new Set(missing(records))
-    return [...records, ...answer.records.filter(({ sub_account_address }) => still.has(sub_account_address))]
+    const { missing, records, rows } = yield* known
+    const supplied = answer.records.filter(({ sub_account_address }) => missing.includes(sub_account_address))
+    return { rows, records: [...records, ...supplied] }
   })
 
-  const positionsOf = (user_id: string) =>
-    Effect.map(written.lastRecords(user_id, "position"), (rows) =>
-      rows.map(({ record }) => JSON.parse(record) as Position)
-    )
-  const balancesOf = (user_id: string) =>
-    Effect.map(written.lastRecords(user_id, "account_balance"), (rows) =>
-      rows.map(({ record }) => {
-        const { reason: _, ...balance } = JSON.parse(record) as Balance & { readonly reason?: string }
-        return balance
-      })
+  const completeBalances = (addresses: ReadonlyArray<string>, read: Rows) =>
+    complete(addresses, read, balancesIn, (missing) =>
+      Effect.map(
+        Effect.forEach(missing, (address) => referee.account(address), { concurrency: 4 }),
+        (accounts) => ({
+          as_of_seq: Math.max(...accounts.map(({ as_of_seq }) => as_of_seq)),
+          records: accounts.flatMap(({ balances }: { readonly balances: ReadonlyArray<BalanceState> }) =>
+            balances.map((balance) => ({ ...balance, seq: 0 }))
+          )
+        })
+      )
     )
 
   return {
-    open: (user_id) => Effect.map(positionsOf(user_id), (positions) => positions.filter(({ size }) => size !== "0")),
+    open: (user_id) => Effect.map(written.lastRecords(user_id, "position"), openIn),
     positions: (user_id, addresses, symbol) =>
-      complete(
-        addresses,
-        Effect.map(positionsOf(user_id), (positions) => positions.filter((position) => position.symbol === symbol)),
-        () =>
-          Effect.map(
-            referee.positions({ user_id, sub_account_address: undefined, symbol }),
-            ({ as_of_seq, positions }) => ({
-              as_of_seq,
-              records: positions.map((position) => ({ ...position, seq: 0 }))
-            })
-          )
+      Effect.map(
+        complete(
+          addresses,
+          written.lastRecords(user_id, "position"),
+          (rows) => positionsIn(rows).filter((position) => position.symbol === symbol),
+          () =>
+            Effect.map(
+              referee.positions({ user_id, sub_account_address: undefined, symbol }),
+              ({ as_of_seq, positions }) => ({
+                as_of_seq,
+                records: positions.map((position) => ({ ...position, seq: 0 }))
+              })
+            )
+        ),
+        ({ records }) => records
       ),
     balances: (user_id, addresses) =>
-      complete(addresses, balancesOf(user_id), (missing) =>
-        Effect.map(
-          Effect.forEach(missing, (address) => referee.account(address), { concurrency: 4 }),
-          (accounts) => ({
-            as_of_seq: Math.max(...accounts.map(({ as_of_seq }) => as_of_seq)),
-            records: accounts.flatMap(({ balances }: { readonly balances: ReadonlyArray<BalanceState> }) =>
-              balances.map((balance) => ({ ...balance, seq: 0 }))
-            )
-          })
-        )
+      Effect.map(
+        completeBalances(addresses, written.lastRecords(user_id, "account_balance")),
+        ({ records }) => records
       ),
+    holdings: (user_id, addresses) =>
+      Effect.map(completeBalances(addresses, written.lastRecords(user_id)), ({ records, rows }) => ({
+        open: openIn(rows),
+        balances: records
+      })),
     since: (user_id, { sub_account_address, symbol, updated_time }) =>
       untilFound(
-        Effect.map(Effect.andThen(written.user(user_id), positionsOf(user_id)), (positions) =>
-          positions.find(
+        Effect.map(Effect.andThen(written.user(user_id), written.lastRecords(user_id, "position")), (rows) =>
+          positionsIn(rows).find(
             (position) =>
               position.sub_account_address === sub_account_address &&
               position.symbol === symbol &&

@@ -95,20 +95,20 @@ export class PortfolioQueries extends Context.Service<
       const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
         Effect.mapError(read, (error) => (error instanceof RecordsBehind ? lagging : error))
 
-      const unseen = (caller: Caller): ((address: string) => boolean) =>
-        caller.bound_to === undefined ? () => false : (address) => !caller.bound_to!.has(address)
-
-      /** Funding state of the markets of a user's positions. */
-      const fundingOf = Effect.fnUntraced(function* (caller: Caller, positions: ReadonlyArray<Position>) {
+      /** Balances and open positions of a credential of one moment, and the funding state of the positions' markets. */
+      const holdings = Effect.fnUntraced(function* (caller: Caller, addresses: ReadonlyArray<string>) {
         for (let reads = 0; reads < READS_MAX; reads++) {
-          const { portfolio } = yield* referee.portfolio(caller.user_id)
-          const found = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
-          if (positions.every(({ symbol }) => found.has(marketAddress(symbol)))) return found
-          // the referee has closed a position whose event has not arrived
-          yield* Effect.sleep(PAUSE_MS)
+          if (reads > 0) yield* Effect.sleep(PAUSE_MS)
           yield* written.user(caller.user_id)
-          const open = new Set((yield* records.open(caller.user_id)).map(keyOf))
-          positions = positions.filter((position) => open.has(keyOf(position)))
+          const { balances, open } = yield* accountRecords(records.holdings(caller.user_id, addresses))
+          const positions = open.filter(
+            ({ sub_account_address }) => caller.bound_to?.has(sub_account_address) !== false
+          )
+          const { portfolio } = yield* referee.portfolio(caller.user_id)
+          const funding = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
+          // otherwise the referee has closed a position whose event has not arrived
+          if (positions.every(({ symbol }) => funding.has(marketAddress(symbol))))
+            return { balances: inOrderOf(addresses, balances), positions, funding }
         }
         return yield* Effect.fail(lagging)
       })
@@ -163,17 +163,10 @@ export class PortfolioQueries extends Context.Service<
           return rates.filter((rate) => symbol === undefined || rate.symbol === symbol)
         }),
         portfolio: Effect.fnUntraced(function* (caller) {
-          const isUnseen = unseen(caller)
           const addresses = yield* subAccounts.addresses(caller)
           yield* availability.referee
           yield* readYourWrites.awaitAll
-          yield* written.user(caller.user_id)
-          const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))
-          const open = (yield* records.open(caller.user_id)).filter(
-            (position) => !isUnseen(position.sub_account_address)
-          )
-          const funding = yield* fundingOf(caller, open)
-          const positions = open.filter(({ symbol }) => funding.has(marketAddress(symbol)))
+          const { balances, funding, positions } = yield* holdings(caller, addresses)
           const payments = positions.map((position) => {
             const rate = markets.ticker(position.symbol)?.funding_rate ?? "0"
             const paid = Decimal.mul(Decimal.parse(position.position_value), Decimal.parse(rate), "toward-zero")
@@ -217,8 +210,6 @@ export class PortfolioQueries extends Context.Service<
     })
   )
 }
-
-const keyOf = (position: Position): string => `${position.sub_account_address}|${position.symbol}`
 
 const inOrderOf = (addresses: ReadonlyArray<string>, balances: ReadonlyArray<Balance>): ReadonlyArray<Balance> =>
   addresses.flatMap((address) => balances.filter(({ sub_account_address }) => sub_account_address === address))

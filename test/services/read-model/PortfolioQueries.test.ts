@@ -66,6 +66,9 @@ const records = [
   record("position", 5, position(v0, "ETH-USDC", 5, "0"))
 ]
 
+const ofTopic = (list: ReadonlyArray<LastRecord>, topic: LastRecord["topic"] | undefined) =>
+  list.filter((each) => topic === undefined || each.topic === topic)
+
 const world = (more: Doubles = {}): Doubles => ({
   ...more,
   referee: {
@@ -86,7 +89,7 @@ const world = (more: Doubles = {}): Doubles => ({
     ...more.referee
   },
   history: {
-    lastRecords: (_user, topic) => Effect.succeed(records.filter((each) => each.topic === topic)),
+    lastRecords: (_user, topic) => Effect.succeed(ofTopic(records, topic)),
     ...more.history
   }
 })
@@ -200,6 +203,59 @@ describe("holdings", () => {
       assert.strictEqual((yield* holdings.portfolio(late)).summary.total_vaults, 1, "one named by the key is gone")
     }).pipe(Effect.provide(policies(world())))
   )
+
+  it.effect("are of one moment in a portfolio, whatever is filled while it is read", () => {
+    let reads = 0
+    const filled = [record("account_balance", 5, { ...balance(v0, "90"), margin_used: "0" })]
+    const layer = policies(
+      world({
+        history: {
+          lastRecords: (_user, topic) =>
+            Effect.sync(() => ofTopic(reads++ === 0 ? [records[0]!, records[2]!] : filled, topic))
+        }
+      })
+    )
+    return Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      const { positions, summary } = yield* holdings.portfolio({ ...tokenCaller, bound_to: new Set([v0]) })
+      // 2 and 3 of the balance of before the fill
+      assert.deepInclude(summary, { collateral_notional: "100", total_margin_used: "5", total_positions: 1 })
+      assert.deepStrictEqual(
+        positions.map(({ seq }) => seq),
+        [1]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("are read again in a portfolio if the referee has closed a position meanwhile", () => {
+    const [balanceBefore, , positionBefore] = records
+    let found = [balanceBefore!, positionBefore!]
+    let reads = 0
+    const layer = policies(
+      world({
+        history: {
+          lastRecords: (_user, topic) => {
+            reads++
+            return Effect.sync(() => ofTopic(found, topic))
+          }
+        },
+        referee: { portfolio: () => Effect.succeed({ as_of_seq: 9, portfolio: emptyPortfolio }) }
+      })
+    )
+    return Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      const reading = yield* Effect.forkChild(holdings.portfolio({ ...tokenCaller, bound_to: new Set([v0]) }), {
+        startImmediately: true
+      })
+      const before = reads
+      found = [record("account_balance", 5, { ...balance(v0, "90"), margin_used: "0" })]
+      yield* TestClock.adjust("50 millis")
+      assert.isAbove(reads, before)
+      const { positions, summary } = yield* Fiber.join(reading)
+      assert.deepInclude(summary, { collateral_notional: "90", total_margin_used: "3", total_positions: 0 })
+      assert.deepStrictEqual(positions, [])
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("wait for all commands that this gateway has acknowledged", () => {
     let waited = 0
