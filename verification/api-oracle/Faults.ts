@@ -34,8 +34,8 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "a closed position is still listed",
     module: "/services/read-model/LastRecords.ts",
-    right: `positions.filter(({ size }) => size !== "0")`,
-    wrong: "positions"
+    right: `positionsIn(rows).filter(({ size }) => size !== "0")`,
+    wrong: "positionsIn(rows)"
   },
   {
     name: "the first changed level of a book is lost",
