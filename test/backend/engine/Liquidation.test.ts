@@ -619,6 +619,80 @@ describe("deleveraging after a drawdown", () => {
   })
 })
 
+describe("drawdowns of two pools in one step", () => {
+  /** A pool is long 1 BTC from 60000, another short 10 ETH from 3000; an account has the other side of both. */
+  const fall = (deposit: string) => {
+    const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === ETH)
+    const bench = new Bench({ markets, poolBaseEquity: "20000" })
+    const { state } = bench
+    const [user, winner] = [trader("user"), trader("winner")]
+    bench.tick()
+    bench.open(user, deposit)
+    bench.open(winner, "1")
+    bench.index(ETH, "4300")
+    bench.index(BTC, "47100")
+    for (const [symbol, lots, entry, mark] of [
+      [BTC, 1000, "60000", "47000"],
+      [ETH, -1000, "30000", "43000"]
+    ] as const) {
+      const pool = state.pools.find(({ holding }) => holding.market.market.symbol === symbol)!
+      put(state, pool.holding, lots, n(entry))
+      put(state, positionOf(state.accountOf.get(user.address)!, pool.holding.market), -lots, n(mark))
+      // what the pool has lost so far, another account has won
+      const won = Decimal.abs(n(entry) - n(mark))
+      state.wallets += won
+      state.accountOf.get(winner.address)!.wallet += won
+    }
+    return { bench, user, step: bench.index(BTC, "47000") }
+  }
+  const traded = (step: Engine.Step, user: Trader) =>
+    executions(step, user).map(({ exec_price, exec_qty, exec_type, symbol }) => [
+      symbol,
+      exec_type,
+      exec_qty,
+      exec_price
+    ])
+
+  it("deleverage both at the ratio -0.3 of the same largest equity of the group, in the order of the symbols", () => {
+    const { bench, step, user } = fall("10000")
+    // 60000 - 0.3 * 40000, and 3000 + 0.3 * 40000 / 10
+    assert.deepStrictEqual(traded(step, user), [
+      [BTC, ExecType.EXEC_TYPE_ADL_TRADE, "1", "48000"],
+      [ETH, ExecType.EXEC_TYPE_ADL_TRADE, "10", "4200"]
+    ])
+    assert.deepStrictEqual(
+      alerts(step).map(({ adl_mode, adl_trigger_reason, latest_pnl_ratio, symbol }) =>
+        [symbol, MODES[adl_mode], REASONS[adl_trigger_reason], latest_pnl_ratio].join(" ")
+      ),
+      [
+        "BTC-USDC Active PnlDrawdown -0.325",
+        "ETH-USDC Active PnlDrawdown -0.325",
+        "BTC-USDC Inactive NoTrigger -0.3",
+        "ETH-USDC Inactive NoTrigger -0.3"
+      ]
+    )
+    for (const pool of bench.state.pools)
+      assert.deepStrictEqual([pool.holding.lots, format(Pools.equityOf(pool)), pool.paid], [0, "8000", 0n])
+    // 1000 less for each of the two positions than at the mark
+    assert.strictEqual(format(bench.state.accountOf.get(user.address)!.wallet), "8000")
+    assertConserved(
+      bench.state,
+      bench.state.pools.map(({ holding }) => holding.market)
+    )
+  })
+
+  it("deleverage an account in the second market as far as its equity bears after the first", () => {
+    const { bench, step, user } = fall("1500")
+    // 1500 x 47000 / 90000 = 783.33 bears 1000 a BTC for 0.783; then 717 x 43000 / 53199 = 579.5 bears 100 an ETH for 5.79
+    assert.deepStrictEqual(traded(step, user).slice(0, 2), [
+      [BTC, ExecType.EXEC_TYPE_ADL_TRADE, "0.783", "48000"],
+      [ETH, ExecType.EXEC_TYPE_ADL_TRADE, "5.79", "4200"]
+    ])
+    const markets = bench.state.pools.map(({ holding }) => holding.market)
+    assertConserved(bench.state, markets)
+  })
+})
+
 describe("a Cross account with two positions", () => {
   it("is not paid by the pool for a wallet below 0 while the other position's profit covers it", () => {
     const bench = new Bench()
