@@ -64,7 +64,7 @@ export const layer: Layer.Layer<DeadMansSwitchStore, Migrator.MigrationError | S
           orUnavailable(
             sql.withTransaction(
               Effect.andThen(
-                sql`DELETE FROM absences WHERE user_id = ${user_id}`,
+                sql`DELETE FROM absences WHERE user_id = ${user_id} AND began_ms < ${began_ms}`,
                 Effect.asVoid(put(user_id, { sub_account_address: WHOLE, began_ms, canceled: false }))
               )
             )

@@ -21,7 +21,7 @@ import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Presence } from "../operations/Presence.ts"
 import { Sequencer, type SubmitError } from "../Sequencer.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
-import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
+import { DeadMansSwitchStore, type StoredAbsence } from "./DeadMansSwitchStore.ts"
 
 /** Back-off: 100 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
@@ -42,6 +42,8 @@ class Absence {
   readonly done = new Set<string>()
   /** Sub-accounts whose window the store does not have as it is. */
   readonly unsaved = new Set<string>()
+  /** Starts of windows as the store had them last, Unix ms, by sub-account. */
+  readonly stored = new Map<string, number>()
   /** Whether the store has to be read first. */
   isUnread: boolean
   /** Whether the store holds this absence, and whether it may hold one of this user. */
@@ -142,6 +144,7 @@ export class DeadMansSwitch extends Context.Service<
               absence.unsaved.delete(sub_account_address)
               const began_ms = wallOf(absence.later.get(sub_account_address) ?? absence.began_ms)
               const canceled = absence.done.has(sub_account_address)
+              absence.stored.set(sub_account_address, began_ms)
               yield* store
                 .window(user_id, { sub_account_address, began_ms, canceled })
                 .pipe(Effect.tapError(() => Effect.sync(() => absence.unsaved.add(sub_account_address))))
@@ -159,38 +162,39 @@ export class DeadMansSwitch extends Context.Service<
         absence.isStored = true
         absence.began_ms = monotonicOf(stored.began_ms)
         absence.notBefore_ms = monotonicMillis(clock) + RESTART_MS
-        for (const { began_ms, canceled, sub_account_address } of stored.windows) {
-          // its setting has changed meanwhile
-          if (absence.later.has(sub_account_address)) continue
-          absence.later.set(sub_account_address, monotonicOf(began_ms))
-          if (canceled) absence.done.add(sub_account_address)
-        }
+        // a setting that has changed meanwhile counts
+        mergeWindows(absence, stored, (address) => !absence.later.has(address))
       })
-      /** Whether another gateway has canceled the orders in this absence. */
-      const isCanceled = (user_id: string, address: string) =>
-        store.absence(user_id).pipe(
-          Effect.map((stored) =>
-            Boolean(stored?.windows.some((window) => window.sub_account_address === address && window.canceled))
-          ),
-          Effect.catch(() => Effect.succeed(false))
-        )
-
-      /** Waits for each window, the shortest first, until no orders are left to cancel. */
-      const countdown = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
-        const settings = yield* store
-          .of(user_id)
-          .pipe(Effect.tapError(logged("settings not read")), Effect.retry(backOff), Effect.orDie)
-        const enabled = settings.filter((setting) => setting.enabled)
-        if (enabled.length === 0) {
-          absences.delete(user_id)
-          if (absence.mayBeStored) yield* forget(user_id, absence)
-          return
+      /** Takes over the windows that other gateways have begun, and the cancels that they have sent. */
+      const mergeWindows = (
+        absence: Absence,
+        { windows }: StoredAbsence,
+        isOpen: (address: string) => boolean
+      ): void => {
+        for (const { began_ms, canceled, sub_account_address: address } of windows) {
+          if (!isOpen(address)) continue
+          // a start that is known is not converted again, because the wall clock may have been set
+          if (absence.stored.get(address) !== began_ms) {
+            absence.stored.set(address, began_ms)
+            absence.later.set(address, monotonicOf(began_ms))
+            absence.done.delete(address)
+          }
+          if (canceled) absence.done.add(address)
         }
-        if (absence.isUnread) yield* restore(user_id, absence)
-        if (!absence.isStored || absence.unsaved.size > 0)
-          yield* Effect.forkChild(Effect.delay(save(user_id, absence), STORE_MS))
-        const due = enabled
-          .filter(({ sub_account_address }) => !absence.done.has(sub_account_address))
+      }
+      /** What other gateways have changed: the enabled switches of a user, and the windows. The known ones if it is not read. */
+      const refresh = (user_id: string, absence: Absence, known: ReadonlyArray<Switch>) =>
+        Effect.gen(function* () {
+          const settings = yield* store.of(user_id)
+          const stored = yield* store.absence(user_id)
+          if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
+          return settings
+        }).pipe(Effect.catch(() => Effect.succeed(known)))
+
+      /** The enabled window that ends next; undefined if no orders are left to cancel. */
+      const nextOf = (absence: Absence, settings: ReadonlyArray<Switch>) =>
+        settings
+          .filter(({ enabled, sub_account_address }) => enabled && !absence.done.has(sub_account_address))
           .map(({ sub_account_address: address, time_window }) => ({
             address,
             at_ms: Math.max(
@@ -198,18 +202,37 @@ export class DeadMansSwitch extends Context.Service<
               (absence.later.get(address) ?? absence.began_ms) + time_window * SECOND_MS
             )
           }))
-          .sort((a, b) => a.at_ms - b.at_ms)
-        for (const { address, at_ms } of due) {
-          yield* Effect.sleep(Math.max(0, at_ms - monotonicMillis(clock)))
+          .sort((a, b) => a.at_ms - b.at_ms)[0]
+
+      /** Waits for each window, the shortest first, until no orders are left to cancel. */
+      const countdown = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
+        let settings = yield* store
+          .of(user_id)
+          .pipe(Effect.tapError(logged("settings not read")), Effect.retry(backOff), Effect.orDie)
+        const isAnyEnabled = () => settings.some(({ enabled }) => enabled)
+        if (isAnyEnabled()) {
+          if (absence.isUnread) yield* restore(user_id, absence)
+          if (!absence.isStored || absence.unsaved.size > 0)
+            yield* Effect.forkChild(Effect.delay(save(user_id, absence), absence.unsaved.size > 0 ? 0 : STORE_MS))
+        }
+        while (isAnyEnabled()) {
+          const next = nextOf(absence, settings)
+          if (next === undefined) return
+          yield* Effect.sleep(Math.max(0, next.at_ms - monotonicMillis(clock)))
           // a connection to another gateway makes the user present, which ends this countdown
           yield* presence.settled
           // a gateway that is shutting down closes all connections, which is no evidence of absence
           if (lifecycle.isStopping()) return
-          if (!(yield* isCanceled(user_id, address))) yield* cancelAll(user_id, address)
-          absence.done.add(address)
-          absence.unsaved.add(address)
+          settings = yield* refresh(user_id, absence, settings)
+          const due = nextOf(absence, settings)
+          if (due === undefined || due.at_ms > monotonicMillis(clock)) continue
+          yield* cancelAll(user_id, due.address)
+          absence.done.add(due.address)
+          absence.unsaved.add(due.address)
           yield* save(user_id, absence)
         }
+        absences.delete(user_id)
+        if (absence.mayBeStored) yield* forget(user_id, absence)
       })
 
       const begin = (user_id: string, isFromStart = false): Absence => {

@@ -28,7 +28,7 @@ export class DeadMansSwitchStore extends Context.Service<
     readonly set: (user_id: string, setting: Switch) => Effect.Effect<void, AccountsUnavailable>
     /** Users with at least one enabled switch. */
     readonly users: Effect.Effect<ReadonlyArray<string>, AccountsUnavailable>
-    /** Stores an absence in place of an earlier one of the user. */
+    /** Stores an absence in place of an earlier one of the user; windows that began in it stay. */
     readonly absent: (user_id: string, began_ms: number) => Effect.Effect<void, AccountsUnavailable>
     /** Ends the absence of a user; no effect without one. */
     readonly present: (user_id: string) => Effect.Effect<void, AccountsUnavailable>

@@ -281,6 +281,42 @@ describe("the dead-man's switch", () => {
       )
     )
 
+    it.effect("cancels nothing after another gateway has switched it off in the window", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v0, 5))
+          yield* store.set(userId, setting(v1, 10))
+          const [, other] = [yield* start, yield* start]
+          yield* TestClock.adjust("9 seconds")
+          assert.include(canceled(), v0)
+          yield* other.switches.set(tokenCaller, { ...setting(v1, 10), enabled: false })
+          yield* TestClock.adjust("1 hour")
+          assert.notInclude(canceled(), v1)
+        })
+      )
+    )
+
+    it.effect.each([10, 60])("waits for the window of %i s that another gateway has begun meanwhile", (time_window) =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const [first, other] = [yield* start, yield* start]
+          yield* TestClock.adjust("9 seconds")
+          yield* other.switches.set(tokenCaller, setting(v1, time_window))
+          for (let turn = 0; turn < 200; turn++) yield* Effect.yieldNow
+          // the first one continues alone
+          yield* other.kill
+          yield* TestClock.adjust(time_window * 1_000 - 1)
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+          yield* first.switches.set(tokenCaller, { ...setting(v1, 10), enabled: false })
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
+    )
+
     it.effect("begins the window of a user who was connected until then", () =>
       restarts(({ canceled, start, store }) =>
         Effect.gen(function* () {
