@@ -67,6 +67,31 @@ describe("a book", () => {
       assert.strictEqual(gateway.sockets[1]!.sent.length, FAULTS_MAX)
     })
   )
+
+  it.effect("counts faults in a row: a change that verifies ends the row, a snapshot alone does not", () =>
+    Effect.gen(function* () {
+      const tried = { verified: 0, never: 0 }
+      /** After each snapshot the change before the fault verifies, or there is none. */
+      const openBook = (kind: keyof typeof tried) => {
+        const gateway = new FakeGateway((message, socket) => {
+          polite(message, socket)
+          if (message.op !== "subscribe" || ++tried[kind] > 2 * FAULTS_MAX) return
+          socket.tell(topic, whole)
+          if (kind === "verified") socket.tell(topic, delta(2, 1))
+          socket.tell(topic, delta(9, 8))
+        })
+        return Effect.as(gateway.open({ topics: [topic] }), gateway)
+      }
+      const never = yield* openBook("never")
+      yield* settled(() => never.states.at(-1) === "lost", "the line is given up")
+      assert.lengthOf(faultsOf(never), FAULTS_MAX)
+      const verified = yield* openBook("verified")
+      yield* settled(() => tried.verified > 2 * FAULTS_MAX, "it reloads on")
+      assert.lengthOf(faultsOf(verified), 2 * FAULTS_MAX)
+      assert.lengthOf(verified.sockets, 1)
+      assert.notStrictEqual(verified.states.at(-1), "lost")
+    })
+  )
 })
 
 describe("a private topic", () => {
