@@ -626,6 +626,8 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         const to = { epoch: "e2", seq: 3, began: 3, ts_ms: START + 5_000 }
         const anew = { orders: open, subAccounts: [], instruments: [instrument({ status: "ReduceOnly" })], records }
         const before = yield* everything
+        assert.isNotEmpty(before.positions)
+        assert.deepStrictEqual(before.holdings, sorted([...before.balances, ...before.positions]))
         for (const elsewhere of [undefined, { epoch: EPOCH, seq: 10 }, { epoch: "e0", seq: 11 }]) {
           const refused = yield* Effect.flip(history.restart(elsewhere, to, anew))
           assert.strictEqual(refused._tag, "ProjectionRefused")

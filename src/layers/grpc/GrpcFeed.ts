@@ -14,17 +14,19 @@ import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
 const rpc = SequencerService.streamEvents
 
+/** A message of StreamEvents, decoded, and its bytes. */
 export interface Frame {
   readonly response: StreamEventsResponse
   readonly bytes: Uint8Array
 }
 
+/** Throws where the bytes are not a message of StreamEvents. */
 export const decodeFrame = (bytes: Uint8Array): Frame => ({
   response: StreamEventsResponse.decode(new WireReader(bytes)),
   bytes
 })
 
-/** Decodes the events of a frame. */
+/** The events in the bytes of a message of StreamEvents. */
 export const eventsIn = (bytes: Uint8Array): ReadonlyArray<Event> => decodeFrame(bytes).response.events.map(toEvent)
 
 /** Reads the frames over all connections of one subscription, and tracks where the next connection begins. */

@@ -176,20 +176,19 @@ export class DeadMansSwitch extends Context.Service<
           // a start that is known is not converted again, because the wall clock may have been set
           if (absence.stored.get(address) !== began_ms) {
             absence.stored.set(address, began_ms)
-            absence.later.set(address, monotonicOf(began_ms))
+            absence.later.set(address, Math.max(absence.began_ms, monotonicOf(began_ms)))
             absence.done.delete(address)
           }
           if (canceled) absence.done.add(address)
         }
       }
-      /** What other gateways have changed: the enabled switches of a user, and the windows. The known ones if it is not read. */
-      const refresh = (user_id: string, absence: Absence, known: ReadonlyArray<Switch>) =>
-        Effect.gen(function* () {
-          const settings = yield* store.of(user_id)
-          const stored = yield* store.absence(user_id)
-          if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
-          return settings
-        }).pipe(Effect.catch(() => Effect.succeed(known)))
+      /** The settings and windows that other gateways may have changed; those that are not read stay as they are known. */
+      const refresh = Effect.fnUntraced(function* (user_id: string, absence: Absence, known: ReadonlyArray<Switch>) {
+        const settings = yield* Effect.orElseSucceed(store.of(user_id), () => known)
+        const stored = yield* Effect.orElseSucceed(store.absence(user_id), () => undefined)
+        if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
+        return settings
+      })
 
       /** The enabled window that ends next; undefined if no orders are left to cancel. */
       const nextOf = (absence: Absence, settings: ReadonlyArray<Switch>) =>

@@ -444,6 +444,42 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect.each([
+    { lost: "settings", expected: [v1] },
+    { lost: "absence", expected: [] }
+  ])(
+    "goes by what it knows where the store does not return the $lost at the end of the window",
+    ({ expected, lost }) => {
+      const { canceled, submit } = world()
+      let ended = false
+      const read = <A>(name: string, value: A) =>
+        Effect.suspend(() =>
+          ended && name === lost ? Effect.fail(new AccountsUnavailable({})) : Effect.succeed(value)
+        )
+      const layer = policies({
+        sequencer: { submit },
+        switches: {
+          // off at the end
+          of: () =>
+            Effect.suspend(() => read("settings", [{ sub_account_address: v1, enabled: !ended, time_window: 3 }])),
+          absence: () => read("absence", undefined),
+          absent: () => Effect.void,
+          window: () => Effect.void,
+          present: () => Effect.void
+        }
+      })
+      return Effect.gen(function* () {
+        const presence = yield* Presence
+        presence.came(userId)
+        presence.went(userId)
+        yield* TestClock.adjust("2 seconds")
+        ended = true
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(canceled(), expected)
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
   it.effect("is set for sub-accounts that the credential sees", () => {
     const { layer } = world()
     const bound = { ...tokenCaller, bound_to: new Set([v1]) }
