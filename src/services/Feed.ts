@@ -15,8 +15,6 @@ export type FeedFrame =
       readonly type: "events"
       readonly epoch: string
       readonly events: ReadonlyArray<Event>
-      /** Decodes the events again from their bytes, and maybe earlier ones; absent where the feed has no bytes of them. */
-      readonly decode?: () => ReadonlyArray<Event>
       /** The history of the events; absent where the backend has none. */
       readonly fork?: string | undefined
       /** Checksum of the history after each event. */

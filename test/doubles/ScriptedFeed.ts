@@ -35,10 +35,9 @@ export class ScriptedFeed {
   get isFollowed(): boolean {
     return this.queue !== undefined
   }
-  /** Sends events in one frame, in any order; with `decode` as a feed that has their bytes. */
-  push(events: ReadonlyArray<Event>, epoch = this.epoch, decode?: () => ReadonlyArray<Event>): void {
-    if (this.queue === undefined) return
-    Queue.offerUnsafe(this.queue, { type: "events", epoch, events, ...(decode === undefined ? {} : { decode }) })
+  /** Sends events in one frame, in any order. */
+  push(events: ReadonlyArray<Event>, epoch = this.epoch): void {
+    if (this.queue !== undefined) Queue.offerUnsafe(this.queue, { type: "events", epoch, events })
   }
   /** Sends events and keeps them for later followers. */
   tell(...events: ReadonlyArray<Event>): void {

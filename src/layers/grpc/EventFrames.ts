@@ -65,9 +65,8 @@ export const follow = (
             // throws on a gap, and the stream reopens at the missing seq
             const before = reader.position
             reader.read(frame)
-            const { response } = frame
-            const isNext = before === undefined || response.events[0]?.seq === before.seq + 1
-            return split(response, isNext ? before?.checksum : undefined, bytes_max)
+            const isNext = before === undefined || frame.events[0]?.seq === before.seq + 1
+            return split(frame, isNext ? before?.checksum : undefined, bytes_max)
           },
           undefined
         ).pipe(Stream.filter((frame) => frame !== undefined))
@@ -82,14 +81,12 @@ export const follow = (
 
 /** Decodes a frame. Throws where the bytes are not a frame. */
 export const read = (bytes: Uint8Array): ReadonlyArray<FeedFrame> => {
-  const { response } = GrpcFeed.decodeFrame(bytes)
-  const { checksums, epoch, events, heartbeat } = response
+  const { checksums, epoch, events, heartbeat, ...response } = GrpcFeed.decodeFrame(bytes)
   const fork = response.fork === "" ? undefined : response.fork
   const frames: Array<FeedFrame> = []
   if (events.length > 0) {
     const known = GrpcFeed.lastOf(checksums, events.length)
-    const decode = () => GrpcFeed.eventsIn(bytes)
-    frames.push({ type: "events", epoch, fork, events: events.map(toEvent), decode, checksums: known })
+    frames.push({ type: "events", epoch, fork, events: events.map(toEvent), checksums: known })
   }
   if (heartbeat !== undefined) frames.push(toHeartbeat(epoch, fork, heartbeat))
   return frames

@@ -14,20 +14,8 @@ import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
 const rpc = SequencerService.streamEvents
 
-/** A message of StreamEvents, decoded, and its bytes. */
-export interface Frame {
-  readonly response: StreamEventsResponse
-  readonly bytes: Uint8Array
-}
-
-/** Throws where the bytes are not a message of StreamEvents. */
-export const decodeFrame = (bytes: Uint8Array): Frame => ({
-  response: StreamEventsResponse.decode(new WireReader(bytes)),
-  bytes
-})
-
-/** The events in the bytes of a message of StreamEvents. */
-export const eventsIn = (bytes: Uint8Array): ReadonlyArray<Event> => decodeFrame(bytes).response.events.map(toEvent)
+export const decodeFrame = (bytes: Uint8Array): StreamEventsResponse =>
+  StreamEventsResponse.decode(new WireReader(bytes))
 
 /** Reads the frames over all connections of one subscription, and tracks where the next connection begins. */
 export class Reader {
@@ -56,9 +44,9 @@ export class Reader {
   }
 
   /** The new events of a frame, or its heartbeat. Throws where a seq is missing; the stream then reopens at that seq. */
-  read({ bytes, response }: Frame): ReadonlyArray<FeedFrame> {
-    const { checksums, epoch, heartbeat } = response
-    const fork = response.fork === "" ? undefined : response.fork
+  read(frame: StreamEventsResponse): ReadonlyArray<FeedFrame> {
+    const { checksums, epoch, heartbeat } = frame
+    const fork = frame.fork === "" ? undefined : frame.fork
     if (this.epoch === "") this.epoch = epoch
     if (epoch !== this.epoch) {
       this.gone = true
@@ -67,7 +55,7 @@ export class Reader {
     const frames: Array<FeedFrame> = []
     const events: Array<Event> = []
     let { seq } = this
-    for (const event of response.events) {
+    for (const event of frame.events) {
       if (event.seq <= this.seq) continue
       if (event.seq !== seq + 1) throw new WireError(`event ${event.seq} follows ${seq}: events are missing`)
       events.push(toEvent(event))
@@ -77,8 +65,7 @@ export class Reader {
     this.fork = fork ?? this.fork
     if (events.length > 0) {
       this.checksum = checksums.at(-1)
-      const known = lastOf(checksums, events.length)
-      frames.push({ type: "events", epoch, fork, events, decode: () => eventsIn(bytes), checksums: known })
+      frames.push({ type: "events", epoch, fork, events, checksums: lastOf(checksums, events.length) })
     }
     if (heartbeat !== undefined) frames.push(toHeartbeat(epoch, fork, heartbeat))
     return frames
@@ -102,12 +89,12 @@ const goneOf = (reader: Reader, error: ServiceError): FeedGone | undefined => {
 export const frames = <A>(
   channel: Channel,
   position: StreamPosition | undefined,
-  read: (reader: Reader, frame: Frame) => ReadonlyArray<A>,
+  read: (reader: Reader, frame: StreamEventsResponse) => ReadonlyArray<A>,
   lost: A
 ): Stream.Stream<A, FeedGone> =>
   Stream.suspend(() => {
     const reader = new Reader(position)
-    return follow<Frame, A, FeedGone>({
+    return follow<StreamEventsResponse, A, FeedGone>({
       name: "events",
       channel,
       open: () =>

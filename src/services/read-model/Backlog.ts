@@ -5,18 +5,13 @@
 import type { Event } from "../../domain/Event.ts"
 import type { ModelPosition, Projection } from "../../domain/Projection.ts"
 
-/**
- * A projection, and how its events are read again: the part of them after another position can be projected anew. The
- * decoded events are not kept: that many objects would outlive the young generation of the heap.
- */
+/** A projection with its events: the part of them after another position can be projected again. */
 interface Entry {
   readonly projection: Projection
-  readonly events: () => ReadonlyArray<Event>
+  readonly events: ReadonlyArray<Event>
   /** When it was added; monotonic, in ms. */
   readonly since_ms: number
 }
-
-const countOf = ({ after, position }: Projection): number => position.seq - (after?.seq ?? 0)
 
 /** The users and markets whose lists a projection changes. */
 const usersOf = (projection: Projection): ReadonlyArray<string> => [
@@ -74,12 +69,12 @@ export class Backlog {
     return first !== undefined && (first.projection.after?.seq ?? 0) < this.writtenSeq ? first : undefined
   }
 
-  /** Adds the next projection; `events` reads its events, and maybe others. */
-  add(projection: Projection, events: () => ReadonlyArray<Event>, now_ms: number): void {
+  /** Adds the next projection. */
+  add(projection: Projection, events: ReadonlyArray<Event>, now_ms: number): void {
     const { seq } = projection.position
     if (seq <= this.writtenSeq) return
     this.entries.push({ projection, events, since_ms: now_ms })
-    this.count += countOf(projection)
+    this.count += events.length
     for (const user_id of usersOf(projection)) this.users.set(user_id, seq)
     for (const symbol of marketsOf(projection)) this.markets.set(symbol, seq)
   }
@@ -88,10 +83,10 @@ export class Backlog {
   batch(events_max: number): ReadonlyArray<Projection> {
     let events = 0
     const batch: Array<Projection> = []
-    for (const { projection } of this.entries) {
-      events += countOf(projection)
+    for (const entry of this.entries) {
+      events += entry.events.length
       if (batch.length > 0 && events > events_max) break
-      batch.push(projection)
+      batch.push(entry.projection)
     }
     return batch
   }
@@ -100,10 +95,10 @@ export class Backlog {
   advance(to: ModelPosition): void {
     this.written = to
     let dropped = 0
-    for (const { projection } of this.entries) {
+    for (const { events, projection } of this.entries) {
       if (projection.position.seq > to.seq) break
       dropped++
-      this.count -= countOf(projection)
+      this.count -= events.length
       for (const user_id of usersOf(projection)) if (this.userSeq(user_id) <= to.seq) this.users.delete(user_id)
       for (const symbol of marketsOf(projection)) if (this.marketSeq(symbol) <= to.seq) this.markets.delete(symbol)
     }
@@ -111,10 +106,10 @@ export class Backlog {
   }
 
   /** Replaces the first entry by the part of it that is not written. */
-  replaceDivided(projection: Projection): void {
+  replaceDivided(projection: Projection, events: ReadonlyArray<Event>): void {
     const first = this.entries[0]!
-    this.count -= countOf(first.projection) - countOf(projection)
-    this.entries[0] = { ...first, projection }
+    this.count -= first.events.length - events.length
+    this.entries[0] = { projection, events, since_ms: first.since_ms }
   }
 
   /** The seq that lists of a user or a market need; 0 if all is written. */

@@ -92,8 +92,8 @@ export class HistoryWriter extends Context.Service<
     readonly begin: (position: ModelPosition | undefined, houseUsers: ReadonlySet<string>) => void
     /** Waits until another batch can be added. */
     readonly room: Effect.Effect<void>
-    /** Adds the next projection; `events` reads its events, and maybe others, if a part of them is projected again. */
-    readonly add: (projection: Projection, events: () => ReadonlyArray<Event>) => void
+    /** Adds the next projection, with its events. */
+    readonly add: (projection: Projection, events: ReadonlyArray<Event>) => void
     /** Fails when the history has another numbering, or is behind what was written. */
     readonly superseded: Effect.Effect<never, Superseded>
     /**
@@ -173,15 +173,14 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     yield* of.align(model.position)
     const entry = of.backlog.divided
     if (entry === undefined) return
-    const last = entry.projection.position.seq
-    const rest = entry.events().filter(({ seq }) => seq > of.backlog.writtenSeq && seq <= last)
+    const rest = entry.events.filter(({ seq }) => seq > of.backlog.writtenSeq)
     const projection = new Projecting(model, of.houseUsers).next(
       entry.projection.position.epoch,
       rest,
       entry.projection.position
     )
     // instruments that the backend was asked for are not in the events
-    of.backlog.replaceDivided({ ...projection, instruments: entry.projection.instruments })
+    of.backlog.replaceDivided({ ...projection, instruments: entry.projection.instruments }, rest)
   })
 
   /** One commit, or as leader or follower one comparison with the history. True: something was written. */

@@ -57,18 +57,6 @@ export interface Options {
 /** Where events lead: epoch, fork and checksum after the last one. */
 type EventHistory = Pick<StreamPosition, "epoch" | "fork" | "checksum">
 
-/** Events that are projected and shown together. */
-interface Batch {
-  readonly events: Array<Event>
-  /** Decoders of the events of each of its frames, the last of which may have later ones. */
-  readonly parts: Array<() => ReadonlyArray<Event>>
-}
-const emptyBatch = (): Batch => ({ events: [], parts: [] })
-
-/** A function of its own, so that the closure does not hold the events that were decoded first. */
-const eventsFrom = (decode: () => ReadonlyArray<Event>, first: number) => () =>
-  decode().filter(({ seq }) => seq >= first)
-
 /** The feed ended, or returned something that does not follow the position. */
 class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { message: Schema.String }) {}
 
@@ -226,12 +214,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
   }
 
   /** Shows events that follow the position, as soon as the writer has room for them. */
-  const show = Effect.fnUntraced(function* (history: EventHistory, { events, parts }: Batch) {
+  const show = Effect.fnUntraced(function* (history: EventHistory, events: ReadonlyArray<Event>) {
     report(events[0]!.ts_ms)
     yield* writer.room
     isStale = true
     const projection = project(history, events)
-    writer.add(projection, () => parts.flatMap((decode) => decode()))
+    writer.add(projection, events)
     reportHistory()
     shownEvents.add(events.length)
     position = projection.position
@@ -244,12 +232,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
     for (const listener of followers) listener(position)
     yield* reads.books
   })
-  const apply = (history: EventHistory, batch: Batch) =>
+  const apply = (history: EventHistory, events: ReadonlyArray<Event>) =>
     Tracing.around(
       tracer,
       "Projector.batch",
-      { first_seq: batch.events[0]!.seq, events: batch.events.length },
-      show(history, batch)
+      { first_seq: events[0]!.seq, events: events.length },
+      show(history, events)
     )
 
   /** Collects the events of frames into batches and applies them. */
@@ -257,7 +245,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     let epoch = position?.epoch
     /** The history after the last event of the batch. */
     let history: EventHistory = { epoch: epoch ?? "" }
-    let batch = emptyBatch()
+    let batch: Array<Event> = []
     let next = (position?.seq ?? 0) + 1
     for (const frame of frames) {
       switch (frame.type) {
@@ -271,22 +259,21 @@ const make = Effect.fnUntraced(function* (options: Options) {
           const fresh = frame.events[0]!.seq >= next ? frame.events : frame.events.filter(({ seq }) => seq >= next)
           const skipped = frame.events.length - fresh.length
           const { fork, checksums } = frame
-          batch.parts.push(frame.decode === undefined ? () => fresh : eventsFrom(frame.decode, next))
           for (let i = 0; i < fresh.length; i++) {
             const event = fresh[i]!
             if (event.seq !== next) {
               if (i > 0) history = { epoch, fork, checksum: checksums?.[skipped + i - 1] }
-              if (batch.events.length > 0) yield* apply(history, batch)
+              if (batch.length > 0) yield* apply(history, batch)
               return yield* new FeedBroken({ message: `event ${event.seq} follows ${next - 1}` })
             }
-            batch.events.push(event)
+            batch.push(event)
             next++
           }
           if (fresh.length > 0) history = { epoch, fork, checksum: checksums?.at(-1) }
           headSeq = Math.max(headSeq, next - 1)
-          if (batch.events.length >= EVENTS_PER_BATCH) {
+          if (batch.length >= EVENTS_PER_BATCH) {
             yield* apply(history, batch)
-            batch = emptyBatch()
+            batch = []
             yield* Effect.yieldNow
           }
           break
@@ -295,19 +282,19 @@ const make = Effect.fnUntraced(function* (options: Options) {
           headSeq = frame.head_seq
           health.sequencerReports({ refusing: frame.refusing, warnings: frame.warnings ?? [] })
           clockOffsets = [...clockOffsets.slice(1 - HEARTBEATS_COMPARED), now() - frame.server_ts_ms]
-          if (batch.events.length === 0) {
+          if (batch.length === 0) {
             yield* connected
             report(undefined)
           }
           break
         case "interrupted":
-          if (batch.events.length > 0) yield* apply(history, batch)
-          batch = emptyBatch()
+          if (batch.length > 0) yield* apply(history, batch)
+          batch = []
           disconnected()
           break
       }
     }
-    if (batch.events.length > 0) yield* apply(history, batch)
+    if (batch.length > 0) yield* apply(history, batch)
     if (clockOffsets.length > 0 && (position?.seq ?? 0) >= headSeq) atHead.openUnsafe()
   })
 

@@ -2,23 +2,20 @@ import { Effect, Fiber, Logger, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
 import { WireError } from "../../../src/layers/grpc/Enums.ts"
-import { type Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
+import type { Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Feed } from "../../../src/services/Feed.ts"
 import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit } from "../../doubles/FakeMachine.ts"
 import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const event = (seq: number): Event => ({ seq, ts_ms: 0, step: seq, event: undefined })
-const frame = (epoch: string, ...seqs: ReadonlyArray<number>): GrpcFeed.Frame =>
-  GrpcFeed.decodeFrame(
-    StreamEventsResponse.encode({
-      epoch,
-      events: seqs.map(event),
-      heartbeat: undefined,
-      fork: "f",
-      checksums: seqs.map((seq) => 1_000 + seq)
-    }).finish()
-  )
+const frame = (epoch: string, ...seqs: ReadonlyArray<number>): StreamEventsResponse => ({
+  epoch,
+  events: seqs.map(event),
+  heartbeat: undefined,
+  fork: "f",
+  checksums: seqs.map((seq) => 1_000 + seq)
+})
 const seqs = (frames: ReturnType<GrpcFeed.Reader["read"]>) =>
   frames.flatMap((frame) => (frame.type === "events" ? frame.events.map((event) => event.seq) : []))
 
@@ -29,10 +26,7 @@ describe("Reader", () => {
     assert.deepStrictEqual(seqs(reader.read(frame("e", 3, 4, 5, 6))), [5, 6])
     assert.throws(() => reader.read(frame("e", 7, 9)), WireError)
     assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 7, fork: "f", checksum: 1_006 })
-    const [after] = reader.read(frame("e", 6, 7, 8, 9))
-    assert.deepStrictEqual(seqs([after!]), [7, 8, 9])
-    // from its bytes: all events of the frame
-    assert.deepStrictEqual(after?.type === "events" && after.decode?.().map(({ seq }) => seq), [6, 7, 8, 9])
+    assert.deepStrictEqual(seqs(reader.read(frame("e", 7, 8, 9))), [7, 8, 9])
   })
 
   it("takes the running epoch if it has none, and ends when the epoch changes", () => {

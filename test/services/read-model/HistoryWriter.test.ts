@@ -1,7 +1,4 @@
 /** Gateways over one history: each shows what arrives, one of them writes it behind, and either may go at any moment. */
-import { setImmediate } from "node:timers/promises"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Latch, Layer, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
@@ -19,9 +16,6 @@ import { body, event, userOf } from "../../../verification/harness/Records.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"
-
-setFlagsFromString("--expose-gc")
-const collectGarbage = runInNewContext("gc") as () => void
 
 const alice = userOf(1).user_id
 /** Bound of the events that are shown and not written. */
@@ -303,38 +297,6 @@ describe("gateways that share a history", () => {
 })
 
 describe("a writer", () => {
-  it.effect("keeps no decoded events while they are unwritten, and reads those of a divided commit again", () =>
-    Effect.gen(function* () {
-      const { history, a, b } = yield* two
-      a.state.isCutOff = true
-      /** Sends a frame, as a feed that decodes its bytes. */
-      const send = ({ feed }: Gateway, from: number, to: number) => {
-        const events = balances(from, to)
-        feed.push(events, "e1", () => balances(1, to))
-        return events.map((each) => new WeakRef(each))
-      }
-      const sent = [...send(a, 1, 3), ...send(a, 4, 6)]
-      yield* eventually("shown", () => a.seq() === 6)
-      // a weak reference keeps its target until the turn ends
-      yield* Effect.promise(() => setImmediate())
-      collectGarbage()
-      assert.strictEqual(a.unwritten(), 6)
-      assert.deepStrictEqual(
-        sent.map((each) => each.deref()),
-        sent.map(() => undefined)
-      )
-      // another leader commits up to the middle of a batch
-      b.state.term = 2
-      send(b, 1, 2)
-      yield* eventually("two written", () => b.written() === 2)
-      b.state.term = undefined
-      a.state.isCutOff = false
-      a.state.term = 3
-      yield* eventually("all written", () => a.written() === 6)
-      yield* isWhole(history, 6, a)
-    })
-  )
-
   it.effect("takes no refused commit for written after a rebuild within the same epoch", () =>
     Effect.gen(function* () {
       const at = (seq: number, began = 0) => ({ epoch: "e1", seq, began, ts_ms: 0 })
@@ -356,11 +318,11 @@ describe("a writer", () => {
       const projecting = new Projecting(model)
       // an earlier try of the same commit came through
       position = at(5)
-      writer.add(projecting.next("e1", balances(5, 5)), () => balances(5, 5))
+      writer.add(projecting.next("e1", balances(5, 5)), balances(5, 5))
       yield* eventually("written", () => writer.progress().written_seq === 5)
       // the model holds a higher seq, numbered from another beginning
       position = at(9, 8)
-      writer.add(projecting.next("e1", balances(6, 6)), () => balances(6, 6))
+      writer.add(projecting.next("e1", balances(6, 6)), balances(6, 6))
       const superseded = yield* Effect.forkChild(Effect.flip(writer.superseded))
       yield* eventually("superseded", () => superseded.pollUnsafe() !== undefined)
       assert.strictEqual((yield* Fiber.join(superseded))._tag, "Superseded")
