@@ -175,6 +175,10 @@ export class History extends Context.Service<
     readonly position: Read<ModelPosition | undefined>
     /** Runs reads on one consistent snapshot, unaffected by concurrent commits. */
     readonly moment: <A, E>(reads: Effect.Effect<A, E>) => Effect.Effect<A, E | HistoryUnavailable>
+    /** The same, with the position of the snapshot. Unlike {@link position}, it does not prepare a commit. */
+    readonly momentAndPosition: <A, E>(
+      reads: Effect.Effect<A, E>
+    ) => Effect.Effect<{ readonly at: ModelPosition | undefined; readonly value: A }, E | HistoryUnavailable>
     /** Commits a projection with its position, in one transaction. */
     readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
     /**

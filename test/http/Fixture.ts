@@ -46,7 +46,7 @@ import { MarketQueries } from "../../src/services/markets/MarketQueries.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { Metrics } from "../../src/services/Metrics.ts"
 import { Orders } from "../../src/services/trading/Orders.ts"
-import { WrittenHistory } from "../../src/services/read-model/WrittenHistory.ts"
+import { type Shown, WrittenHistory } from "../../src/services/read-model/WrittenHistory.ts"
 import { ReadYourWrites } from "../../src/services/read-model/ReadYourWrites.ts"
 import { Positions } from "../../src/services/trading/Positions.ts"
 import { Presence } from "../../src/services/operations/Presence.ts"
@@ -265,6 +265,8 @@ const pool: InsurancePool = {
   inventory: []
 }
 const none = { rows: [], next: undefined }
+/** Rows that contain all that was shown. */
+const complete = <A>(rows: A): Shown<A> => ({ rows, isComplete: true })
 const noOrders: typeof History.Service.orders = () => Effect.succeed(none)
 const flatPositions = (user_id: string, topic?: LastRecord["topic"]): Effect.Effect<ReadonlyArray<LastRecord>> =>
   Effect.succeed(
@@ -404,8 +406,9 @@ export const ports = (doubles: Doubles) =>
       user: () => Effect.succeed(true),
       reached: () => Effect.succeed(true),
       head: () => undefined,
-      orders: (query) => (doubles.history?.orders ?? noOrders)(query),
-      lastRecords: (user_id, topic) => (doubles.history?.lastRecords ?? flatPositions)(user_id, topic),
+      openOrders: (query) => Effect.map((doubles.history?.orders ?? noOrders)(query), complete),
+      lastRecords: (user_id, topic) =>
+        Effect.map((doubles.history?.lastRecords ?? flatPositions)(user_id, topic), complete),
       ...doubles.written
     }),
     mock(History)({

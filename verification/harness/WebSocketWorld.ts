@@ -285,17 +285,17 @@ const servicesOf = (world: World) =>
       reached: (seq) => Effect.succeed(seq <= 1),
       user: () => Effect.succeed(true),
       head: () => undefined,
-      orders: () =>
+      openOrders: () =>
         Effect.suspend(() => {
           const rows = [...world.users.orders]
           world.users.meanwhile?.()
           world.users.meanwhile = undefined
-          return Effect.as(world.users.reading, { rows, next: undefined })
+          return Effect.as(world.users.reading, { rows: { rows, next: undefined }, isComplete: true })
         }),
       lastRecords: (user_id, topic = "position") =>
         Effect.sync(() => {
           const records = topic === "position" ? world.users.positions : world.users.balances
-          return records.map((state) => {
+          const rows = records.map((state) => {
             const subject = "symbol" in state ? state.symbol : state.asset
             const { sub_account_address } = state
             return {
@@ -307,6 +307,7 @@ const servicesOf = (world: World) =>
               record: JSON.stringify({ ...state, seq: 3 })
             }
           })
+          return { rows, isComplete: true }
         })
     }),
     Layer.mock(History)({

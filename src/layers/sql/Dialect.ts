@@ -73,7 +73,9 @@ export const dialect: Effect.Effect<Dialect, never, SqlClient.SqlClient> = Effec
       unlimited: (work) => work,
       statement: (text) => text,
       alone: () => Effect.void,
-      moment: (reads) => sql.withTransaction(reads)
+      // a transaction that begins with the lock of writers would wait for the commit of a history
+      moment: (reads) =>
+        sql.withTransaction(reads).pipe(Effect.provideService(SqlClient.BeginTransaction, "BEGIN DEFERRED"))
     })
   })
 })

@@ -66,7 +66,7 @@ const make = Effect.gen(function* () {
   )
   const advance = statement(
     `UPDATE history_position SET ${assigned} WHERE one = 1 AND epoch = ? AND seq = ? AND base = ?
-     AND version = ${version} RETURNING base`
+     AND began = ? AND COALESCE(stream, '') = ? AND version = ${version} RETURNING base`
   )
   const renumber = `UPDATE history_position SET ${assigned}, stream = ?, base = ?, version = ${version} WHERE one = 1 AND epoch = ?`
   const renumberOwn = statement(`${renumber} AND seq = ? AND version = ${version} RETURNING base`)
@@ -77,14 +77,11 @@ const make = Effect.gen(function* () {
       ? [renumberOwn, [...moved, after.epoch, after.seq]]
       : [renumberOlder, [...moved, after.epoch, after.version]]
 
-  /** The base of the position that was last read; a commit is refused if the model has another one. */
-  let base = 0
   const readPosition = Effect.map(
     query<{ [K in keyof Position | "checksum_seq"]: number | string | null }>(
       `SELECT ${columns.join(", ")}, stream, base, version FROM history_position WHERE one = 1`
     ),
     ([row]): Position | undefined => {
-      base = Number(row?.base ?? 0)
       // otherwise they are of an earlier event: a gateway from before forks has advanced the position since
       const isNamed = Number(row?.checksum_seq) === Number(row?.seq)
       return (
@@ -97,12 +94,12 @@ const make = Effect.gen(function* () {
           checksum: isNamed ? row.checksum : null,
           stream: row.stream === null ? null : String(row.stream),
           version: Number(row.version),
-          base
+          base: Number(row.base)
         }
       )
     }
   )
-  const position = Effect.map(readPosition, (row): ModelPosition | undefined => {
+  const modelPosition = (row: Position | undefined): ModelPosition | undefined => {
     if (row === undefined) return undefined
     const { base: _, checksum, fork, stream, ...current } = row
     return {
@@ -111,7 +108,12 @@ const make = Effect.gen(function* () {
       ...(checksum !== null && { checksum: Number(checksum) }),
       ...(stream !== null && { stream })
     }
-  })
+  }
+
+  /** The base of the position that was last read for a commit, which is refused if the model has another one. */
+  let base = 0
+  const basePosition = Effect.tap(readPosition, (row) => Effect.sync(() => (base = row?.base ?? 0)))
+  const position = Effect.map(basePosition, modelPosition)
 
   const commit = Effect.fnUntraced(function* (projection: Projection) {
     const { after, position: to } = projection
@@ -119,7 +121,7 @@ const make = Effect.gen(function* () {
     const guard: Tables.Statement =
       after === undefined
         ? [begin, [...moved, to.stream ?? null, 0]]
-        : [advance, [...moved, after.epoch, after.seq, base]]
+        : [advance, [...moved, after.epoch, after.seq, base, to.began, to.stream ?? ""]]
     const isDone = yield* Effect.mapError(
       port.commit(guard, writer.write(projection, after === undefined ? 0 : base)),
       (cause) => new HistoryUnavailable({ cause })
@@ -134,7 +136,7 @@ const make = Effect.gen(function* () {
   ) {
     const isDone = yield* transaction(sql, (connection) =>
       Effect.gen(function* () {
-        const from = yield* readPosition
+        const from = yield* basePosition
         // ids keep growing: first those of the open orders, then those of the events to come
         const newest = from === undefined ? to.seq : from.base + from.seq
         const moved = [...valuesOf(to), to.stream ?? null, newest + open.orders.length - to.seq]
@@ -166,12 +168,14 @@ const make = Effect.gen(function* () {
     if (!isDone) return yield* new ProjectionRefused({ position: yield* position })
   })
 
+  const ofOneMoment: History["Service"]["moment"] = (reads) =>
+    moment(reads).pipe(Effect.catchIf(SqlError.isSqlError, (cause) => Effect.fail(new HistoryUnavailable({ cause }))))
+
   return History.of({
     position,
-    moment: (reads) =>
-      moment(reads).pipe(
-        Effect.catchIf(SqlError.isSqlError, (cause) => Effect.fail(new HistoryUnavailable({ cause })))
-      ),
+    moment: ofOneMoment,
+    momentAndPosition: (reads) =>
+      ofOneMoment(Effect.all({ at: Effect.map(readPosition, modelPosition), value: reads })),
     commit,
     restart,
     clear,

@@ -28,6 +28,27 @@ const marketsOf = (projection: Projection): ReadonlyArray<string> => [
   ...projection.alerts.map(({ alert }) => alert.symbol)
 ]
 
+type Numbering = Pick<ModelPosition, "epoch" | "began" | "stream" | "version">
+
+/** Why a position of the history does not follow an earlier one; undefined if it does. */
+const faultBetween = (
+  written: ModelPosition | undefined,
+  numbering: Numbering | undefined,
+  at: ModelPosition | undefined
+): string | undefined => {
+  if (at === undefined) return written === undefined ? undefined : "the history is empty"
+  if (
+    numbering !== undefined &&
+    (at.epoch !== numbering.epoch || at.began !== numbering.began || at.stream !== numbering.stream)
+  ) {
+    return "the read model was rebuilt"
+  }
+  if (numbering?.version !== undefined && at.version !== numbering.version) {
+    return `the read model has version ${at.version}`
+  }
+  return at.seq < (written?.seq ?? 0) ? `the history went back to ${at.seq}` : undefined
+}
+
 export class Backlog {
   /** Position of the history, as far as this gateway has seen it. */
   written: ModelPosition | undefined
@@ -60,7 +81,7 @@ export class Backlog {
     return this.entries[0]?.since_ms
   }
   /** The numbering; undefined before the first event. */
-  get numbering(): Pick<ModelPosition, "epoch" | "began" | "stream" | "version"> | undefined {
+  get numbering(): Numbering | undefined {
     return this.written ?? this.entries[0]?.projection.position
   }
   /** The first entry, if a part of it is written. */
@@ -103,6 +124,29 @@ export class Backlog {
       for (const symbol of marketsOf(projection)) if (this.marketSeq(symbol) <= to.seq) this.markets.delete(symbol)
     }
     this.entries.splice(0, dropped)
+  }
+
+  /** Why a position of the history does not follow what is written; undefined if it does. */
+  faultOf(at: ModelPosition | undefined): string | undefined {
+    return faultBetween(this.written, this.numbering, at)
+  }
+  /**
+   * What is unwritten now, for a read of the history that begins now. `after`: the projections that follow the position of
+   * that read; undefined if the position is of another history.
+   */
+  view(): {
+    readonly projections: ReadonlyArray<Projection>
+    readonly after: (at: ModelPosition | undefined) => ReadonlyArray<Projection> | undefined
+  } {
+    const { numbering, written } = this
+    const projections = this.entries.map(({ projection }) => projection)
+    return {
+      projections,
+      after: (at) =>
+        faultBetween(written, numbering, at) === undefined
+          ? projections.filter(({ position }) => position.seq > (at?.seq ?? 0))
+          : undefined
+    }
   }
 
   /** Replaces the first entry by the part of it that is not written. */

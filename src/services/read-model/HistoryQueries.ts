@@ -258,15 +258,15 @@ export class HistoryQueries extends Context.Service<
           const query = yield* queryOf(caller, request, list)
           yield* availability.sequencer
           yield* readYourWrites.awaitUser(caller.user_id)
-          const mark = yield* markOf(caller.user_id)
-          const rows = yield* written.orders({
+          const markOfList = markOf(caller.user_id)
+          const shown = yield* written.openOrders({
             ...query,
             order_id: request.order_id,
             order_link_id: request.order_link_id,
             side: request.side,
             statuses: openStatuses
           })
-          return Object.assign(textPageOf(list, rows), mark)
+          return Object.assign(textPageOf(list, shown.rows), markOfList(shown))
         }),
         orders: Effect.fnUntraced(function* (caller, request) {
           const statuses = request.order_status

@@ -12,7 +12,7 @@ import type { Balance, BalanceState } from "../../domain/Account.ts"
 import type { Position } from "../../domain/Position.ts"
 import type { HistoryUnavailable, LastRecord } from "../History.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
-import { WrittenHistory } from "./WrittenHistory.ts"
+import { type Shown, WrittenHistory } from "./WrittenHistory.ts"
 
 /** The read model did not reach the position of the referee's response in time. */
 export class RecordsBehind extends Schema.TaggedError<RecordsBehind>()("RecordsBehind", {}) {}
@@ -21,23 +21,26 @@ export class RecordsBehind extends Schema.TaggedError<RecordsBehind>()("RecordsB
 const READS_MAX = 20
 const PAUSE_MS = 50
 
-type Failure = HistoryUnavailable | RefereeUnavailable | RecordsBehind
+/** Why records cannot be read. */
+export type Failure = HistoryUnavailable | RefereeUnavailable | RecordsBehind
 
-/** The reads do not wait for what was shown: their callers have waited. */
+/** Records, and whether they contain all that this gateway had shown of the user when the read began. */
+export interface Records<A> {
+  readonly records: ReadonlyArray<A>
+  readonly isComplete: boolean
+}
+
 export interface LastRecords {
   /** Open positions of a user. */
-  readonly open: (user_id: string) => Effect.Effect<ReadonlyArray<Position>, HistoryUnavailable>
+  readonly open: (user_id: string) => Effect.Effect<Records<Position>, HistoryUnavailable>
   /** Positions of sub-accounts in a market, one per sub-account, flat or not. */
   readonly positions: (
     user_id: string,
     addresses: ReadonlyArray<string>,
     symbol: string
-  ) => Effect.Effect<ReadonlyArray<Position>, Failure>
+  ) => Effect.Effect<Records<Position>, Failure>
   /** All balances of sub-accounts. */
-  readonly balances: (
-    user_id: string,
-    addresses: ReadonlyArray<string>
-  ) => Effect.Effect<ReadonlyArray<Balance>, Failure>
+  readonly balances: (user_id: string, addresses: ReadonlyArray<string>) => Effect.Effect<Records<Balance>, Failure>
   /** Open positions of a user, and all balances of sub-accounts, of one moment. */
   readonly holdings: (
     user_id: string,
@@ -53,7 +56,7 @@ export interface LastRecords {
 interface Owned {
   readonly sub_account_address: string
 }
-type Rows = Effect.Effect<ReadonlyArray<LastRecord>, HistoryUnavailable>
+type Rows = Effect.Effect<Shown<ReadonlyArray<LastRecord>>, HistoryUnavailable>
 
 const positionsIn = (rows: ReadonlyArray<LastRecord>): ReadonlyArray<Position> =>
   rows.filter(({ topic }) => topic === "position").map(({ record }) => JSON.parse(record) as Position)
@@ -93,20 +96,21 @@ export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> =
     readMissing: (
       missing: ReadonlyArray<string>
     ) => Effect.Effect<{ readonly records: ReadonlyArray<A>; readonly as_of_seq: number }, RefereeUnavailable>
-  ): Effect.fn.Return<{ readonly rows: ReadonlyArray<LastRecord>; readonly records: ReadonlyArray<A> }, Failure> {
+  ): Effect.fn.Return<Records<A> & { readonly rows: ReadonlyArray<LastRecord> }, Failure> {
     const wanted = new Set(addresses)
-    const known = Effect.map(read, (rows) => {
+    const known = Effect.map(read, ({ isComplete, rows }) => {
       const records = recordsOf(rows).filter(({ sub_account_address }) => wanted.has(sub_account_address))
       const found = new Set(records.map(({ sub_account_address }) => sub_account_address))
-      return { rows, records, missing: addresses.filter((address) => !found.has(address)) }
+      return { rows, isComplete, records, missing: addresses.filter((address) => !found.has(address)) }
     })
     const first = yield* known
     if (first.missing.length === 0) return first
     const answer = yield* readMissing(first.missing)
     yield* reached(answer.as_of_seq)
-    const { missing, records, rows } = yield* known
+    const { isComplete, missing, records, rows } = yield* known
     const supplied = answer.records.filter(({ sub_account_address }) => missing.includes(sub_account_address))
-    return { rows, records: [...records, ...supplied] }
+    // the first read has seen all that was shown before it, and so has the second
+    return { rows, isComplete: isComplete && first.isComplete, records: [...records, ...supplied] }
   })
 
   const completeBalances = (addresses: ReadonlyArray<string>, read: Rows) =>
@@ -123,29 +127,26 @@ export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> =
     )
 
   return {
-    open: (user_id) => Effect.map(written.lastRecords(user_id, "position"), openIn),
+    open: (user_id) =>
+      Effect.map(written.lastRecords(user_id, "position"), ({ isComplete, rows }) => ({
+        records: openIn(rows),
+        isComplete
+      })),
     positions: (user_id, addresses, symbol) =>
-      Effect.map(
-        complete(
-          addresses,
-          written.lastRecords(user_id, "position"),
-          (rows) => positionsIn(rows).filter((position) => position.symbol === symbol),
-          () =>
-            Effect.map(
-              referee.positions({ user_id, sub_account_address: undefined, symbol }),
-              ({ as_of_seq, positions }) => ({
-                as_of_seq,
-                records: positions.map((position) => ({ ...position, seq: 0 }))
-              })
-            )
-        ),
-        ({ records }) => records
+      complete(
+        addresses,
+        written.lastRecords(user_id, "position"),
+        (rows) => positionsIn(rows).filter((position) => position.symbol === symbol),
+        () =>
+          Effect.map(
+            referee.positions({ user_id, sub_account_address: undefined, symbol }),
+            ({ as_of_seq, positions }) => ({
+              as_of_seq,
+              records: positions.map((position) => ({ ...position, seq: 0 }))
+            })
+          )
       ),
-    balances: (user_id, addresses) =>
-      Effect.map(
-        completeBalances(addresses, written.lastRecords(user_id, "account_balance")),
-        ({ records }) => records
-      ),
+    balances: (user_id, addresses) => completeBalances(addresses, written.lastRecords(user_id, "account_balance")),
     holdings: (user_id, addresses) =>
       Effect.map(completeBalances(addresses, written.lastRecords(user_id)), ({ records, rows }) => ({
         open: openIn(rows),
@@ -153,7 +154,7 @@ export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> =
       })),
     since: (user_id, { sub_account_address, symbol, updated_time }) =>
       untilFound(
-        Effect.map(Effect.andThen(written.user(user_id), written.lastRecords(user_id, "position")), (rows) =>
+        Effect.map(written.lastRecords(user_id, "position"), ({ rows }) =>
           positionsIn(rows).find(
             (position) =>
               position.sub_account_address === sub_account_address &&

@@ -19,7 +19,7 @@ import type { Caller } from "../../domain/User.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
-import { WrittenHistory } from "./WrittenHistory.ts"
+import type { WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
 import { RecordsBehind } from "./LastRecords.ts"
 import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
@@ -90,7 +90,6 @@ export class PortfolioQueries extends Context.Service<
       const referee = yield* Referee
       const subAccounts = yield* SubAccounts
       const markOf = yield* StreamMarks.make
-      const written = yield* WrittenHistory
 
       const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
         Effect.mapError(read, (error) => (error instanceof RecordsBehind ? lagging : error))
@@ -99,7 +98,6 @@ export class PortfolioQueries extends Context.Service<
       const holdings = Effect.fnUntraced(function* (caller: Caller, addresses: ReadonlyArray<string>) {
         for (let reads = 0; reads < READS_MAX; reads++) {
           if (reads > 0) yield* Effect.sleep(PAUSE_MS)
-          yield* written.user(caller.user_id)
           const { balances, open } = yield* accountRecords(records.holdings(caller.user_id, addresses))
           const positions = open.filter(
             ({ sub_account_address }) => caller.bound_to?.has(sub_account_address) !== false
@@ -118,9 +116,9 @@ export class PortfolioQueries extends Context.Service<
           const addresses = yield* subAccounts.resolve(caller, sub_account_address)
           yield* availability.referee
           yield* readYourWrites.awaitAll
-          const mark = yield* markOf(caller.user_id)
-          const list = yield* accountRecords(records.balances(caller.user_id, addresses))
-          return { list: inOrderOf(addresses, list), ...mark }
+          const markOfList = markOf(caller.user_id)
+          const shown = yield* accountRecords(records.balances(caller.user_id, addresses))
+          return { list: inOrderOf(addresses, shown.records), ...markOfList(shown) }
         }),
         positions: Effect.fnUntraced(function* (caller, request) {
           const { symbol, sub_account_address } = request
@@ -137,22 +135,22 @@ export class PortfolioQueries extends Context.Service<
             return yield* Effect.fail(symbolNotFound)
           yield* availability.referee
           yield* readYourWrites.awaitAll
-          const mark = yield* markOf(caller.user_id)
+          const markOfList = markOf(caller.user_id)
           const wanted = new Set(addresses)
-          const positions = yield* symbol === undefined
+          const shown = yield* symbol === undefined
             ? records.open(caller.user_id)
             : accountRecords(records.positions(caller.user_id, addresses, symbol))
-          const rows = positions
+          const rows = shown.records
             .filter((position) => wanted.has(position.sub_account_address))
             .map((position) => ({ key: rowKeyOf(position), position }))
             .sort((a, b) => (a.key < b.key ? 1 : -1))
             .filter(({ key }) => after === undefined || key < after)
           const limit = request.limit ?? LIMIT_DEFAULT
-          const shown = rows.slice(0, limit)
+          const page = rows.slice(0, limit)
           return {
-            list: shown.map(({ position }) => position),
-            next_page_cursor: cursors.print(cursorList, rows.length > limit ? shown.at(-1)!.key : undefined),
-            ...mark
+            list: page.map(({ position }) => position),
+            next_page_cursor: cursors.print(cursorList, rows.length > limit ? page.at(-1)!.key : undefined),
+            ...markOfList(shown)
           }
         }),
         feeRates: Effect.fnUntraced(function* (caller, symbol) {

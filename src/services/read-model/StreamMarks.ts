@@ -7,18 +7,18 @@ import type { StreamMark } from "../operations/Paging.ts"
 import { UserStreams } from "./UserStreams.ts"
 import { WrittenHistory } from "./WrittenHistory.ts"
 
-/** Waits until the history holds what was shown to a user, or answers what it holds of it after the longest wait. */
-export type MarkOf = (user_id: string) => Effect.Effect<StreamMark>
+/** The position of a list whose read begins now. */
+export type MarkOf = (user_id: string) => (list: { readonly isComplete: boolean }) => StreamMark
 
-/** The list is read after the mark, without another wait. */
 export const make: Effect.Effect<MarkOf, never, UserStreams | WrittenHistory> = Effect.gen(function* () {
   const streams = yield* UserStreams
   const written = yield* WrittenHistory
-  return Effect.fnUntraced(function* (user_id: string) {
-    // what is shown during the wait need not be held after it
+  return (user_id) => {
+    // what is shown during the read need not be in the list
     const stream_id = streams.streamId()
     const shown = streams.head(user_id)
-    const isHeld = yield* written.user(user_id)
-    return { stream_id, seq: isHeld ? shown : (written.head(user_id) ?? shown) }
-  })
+    // an incomplete list has what the history holds, at least up to the position where it stood before the read
+    const held = written.head(user_id) ?? shown
+    return ({ isComplete }) => ({ stream_id, seq: isComplete ? shown : held })
+  }
 })

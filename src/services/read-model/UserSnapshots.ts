@@ -2,23 +2,22 @@
  * Policy: snapshots of a user's private topics, joined to the numbering of the user stream.
  *
  * Guarantee: a snapshot includes every event up to its `seq`. It may include a few later ones, which is harmless
- * because events carry whole records. A replay is complete or absent. Both are read once the history holds what was
- * shown to the user, and are unavailable if that takes longer than a second.
+ * because events carry whole records. A replay is complete or absent. It is read once the history holds what was
+ * shown to the user, and is unavailable if that takes longer than a second.
  * Source: docs/contract/websocket.md#resume.
  */
 import { Context, Duration, Effect, Layer, Schema } from "effect"
 import type { Balance } from "../../domain/Account.ts"
 import type { OrderStatus } from "../../domain/Enumerations.ts"
 import type { Order } from "../../domain/Order.ts"
-import type { RowKey } from "../../domain/Page.ts"
+import type { RowKey, Rows } from "../../domain/Page.ts"
 import type { Position } from "../../domain/Position.ts"
 import type { PrivateTopic } from "../../domain/Topic.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
 import { History, HistoryUnavailable, type UserEvent } from "../History.ts"
-import { WrittenHistory } from "./WrittenHistory.ts"
+import { type Shown, WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
-import type { RecordsBehind } from "./LastRecords.ts"
-import type { RefereeUnavailable } from "../Referee.ts"
+import type { Failure, Records } from "./LastRecords.ts"
 import { UserStreams } from "./UserStreams.ts"
 
 /** A dependency of the snapshot does not respond, or is behind the data that the gateway has already sent. */
@@ -91,6 +90,14 @@ export class UserSnapshots extends Context.Service<
           Effect.map(() => streams.head(user_id) >= seq)
         )
 
+      /** Rows of a read that contains all that was shown before it. */
+      const complete = <A extends { readonly isComplete: boolean }, E>(read: Effect.Effect<A, E>) =>
+        Effect.filterOrFail(
+          read,
+          ({ isComplete }) => isComplete,
+          () => new HistoryUnavailable({})
+        )
+
       const openOrders = Effect.fnUntraced(function* (
         user_id: string,
         sub_accounts: ReadonlyArray<string> | undefined
@@ -98,8 +105,8 @@ export class UserSnapshots extends Context.Service<
         const rows: Array<Order> = []
         let after: RowKey | undefined = undefined
         do {
-          const page: { readonly rows: ReadonlyArray<Order>; readonly next: RowKey | undefined } =
-            yield* written.orders({
+          const page: Shown<Rows<Order>> = yield* complete(
+            written.openOrders({
               user_id,
               sub_accounts,
               symbol: undefined,
@@ -111,8 +118,9 @@ export class UserSnapshots extends Context.Service<
               order_link_id: undefined,
               statuses: OPEN
             })
-          rows.push(...page.rows)
-          after = page.next
+          )
+          rows.push(...page.rows.rows)
+          after = page.rows.next
         } while (after !== undefined)
         return rows
       })
@@ -122,7 +130,6 @@ export class UserSnapshots extends Context.Service<
         for (let reads = 1; ; reads++) {
           const seq = streams.head(user_id)
           const stream_id = streams.streamId()
-          yield* holdsShown(user_id)
           const list = yield* openOrders(user_id, named)
           // without a concurrent event, the list is exactly that of this position
           if ((streams.head(user_id) === seq && streams.streamId() === stream_id) || reads === READS_MAX) {
@@ -131,7 +138,6 @@ export class UserSnapshots extends Context.Service<
         }
       })
 
-      const positions = records.open
       const balances = Effect.fnUntraced(function* (user_id: string) {
         const owned = (yield* history.subAccounts(user_id)).filter(({ deleted }) => !deleted)
         return yield* records.balances(
@@ -145,22 +151,20 @@ export class UserSnapshots extends Context.Service<
         user_id: string,
         topic: "position" | "account_balance",
         sub_accounts: ReadonlySet<string> | undefined
-      ): Effect.fn.Return<Snapshot, HistoryUnavailable | RefereeUnavailable | RecordsBehind> {
+      ): Effect.fn.Return<Snapshot, Failure> {
         const seq = streams.head(user_id)
         const stream_id = streams.streamId()
-        yield* holdsShown(user_id)
-        const all: ReadonlyArray<Position | Balance> = yield* topic === "position"
-          ? positions(user_id)
+        const read: Effect.Effect<Records<Position | Balance>, Failure> = topic === "position"
+          ? records.open(user_id)
           : balances(user_id)
+        const { records: all } = yield* complete(read)
         const list = all.filter(
           ({ sub_account_address }) => sub_accounts === undefined || sub_accounts.has(sub_account_address)
         )
         return { stream_id, seq, list }
       })
 
-      const unavailable = <A>(
-        read: Effect.Effect<A, HistoryUnavailable | RefereeUnavailable | RecordsBehind>
-      ): Effect.Effect<A, SnapshotUnavailable> =>
+      const unavailable = <A>(read: Effect.Effect<A, Failure>): Effect.Effect<A, SnapshotUnavailable> =>
         Effect.mapError(
           read,
           (cause) =>

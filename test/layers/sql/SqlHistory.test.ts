@@ -363,6 +363,29 @@ describe("SqlHistory on a file", () => {
     })
   )
 
+  it.effect("refuses the commit of a gateway that has not read the restart of the numbering for it", () =>
+    Effect.gen(function* () {
+      const layer = on(yield* databaseFile)
+      const history = Effect.map(Layer.build(Layer.fresh(layer)), Context.get(History))
+      const [ours, other] = [yield* history, yield* history]
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      yield* ours.commit(projecting.next("e1", [event(1, body.order()), event(2, body.balance())]))
+      const late = projecting.next("e1", [event(3, body.balance())])
+      // the new numbering happens to begin at the same position
+      const restarted = { epoch: "e1", seq: 2, began: 2, ts_ms: START }
+      yield* other.restart({ epoch: "e1", seq: 2 }, restarted, {
+        orders: [],
+        subAccounts: [],
+        instruments: [],
+        records: []
+      })
+      const { at, value } = yield* ours.momentAndPosition(ours.streamHeads)
+      assert.deepInclude(at, restarted)
+      assert.deepStrictEqual(value, [])
+      assert.strictEqual((yield* Effect.flip(ours.commit(late)))._tag, "ProjectionRefused")
+    })
+  )
+
   it.effect("continues at its position after a restart", () =>
     Effect.gen(function* () {
       const filename = yield* databaseFile

@@ -6,7 +6,7 @@ import type { Event } from "../../../src/domain/Event.ts"
 import { type ModelPosition, Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
-import { History, HistoryUnavailable, ProjectionRefused } from "../../../src/services/History.ts"
+import { History, HistoryUnavailable, type OpenState, ProjectionRefused } from "../../../src/services/History.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
 import { HistoryWriter, RESIGN_MS } from "../../../src/services/read-model/HistoryWriter.ts"
 import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
@@ -92,6 +92,23 @@ const two = Effect.gen(function* () {
 
 const balances = (from: number, to: number): ReadonlyArray<Event> =>
   Array.from({ length: to - from + 1 }, (_, i) => event(from + i, body.balance({ wallet_balance: String(from + i) })))
+
+/** The state with which a model begins anew: one balance of alice. */
+const openState = (record: string): OpenState => ({
+  orders: [],
+  subAccounts: [],
+  instruments: [],
+  records: [
+    {
+      user_id: alice,
+      topic: "account_balance",
+      sub_account_address: userOf(1).account(0),
+      subject: "USDC",
+      seq: 0,
+      record
+    }
+  ]
+})
 
 /** Every event of alice's stream, once and in order: in the history, and at each listener. */
 const isWhole = Effect.fnUntraced(function* (history: History["Service"], last: number, ...gateways: Array<Gateway>) {
@@ -274,6 +291,56 @@ describe("gateways that share a history", () => {
       a.state.isCutOff = false
       yield* eventually("written", () => late.pollUnsafe() !== undefined)
       assert.isTrue(yield* Fiber.join(late))
+    })
+  )
+
+  it.effect("read a user's current state as shown, though nobody commits it, and never an older one", () =>
+    Effect.gen(function* () {
+      const { a, b, tell } = yield* two
+      const wallets = (of: Gateway) =>
+        Effect.map(of.reads.lastRecords(alice, "account_balance"), ({ isComplete, rows }) => [
+          isComplete,
+          ...rows.map(({ record, seq }) => [seq, (JSON.parse(record) as { wallet_balance: string }).wallet_balance])
+        ])
+      tell(balances(1, 3))
+      yield* eventually("written", () => a.written() === 3)
+      a.state.isCutOff = true
+      b.state.isCutOff = true
+      tell(balances(4, 5), a)
+      yield* eventually("shown", () => a.seq() === 5)
+      assert.deepStrictEqual(yield* wallets(a), [true, [5, "5"]])
+      // the history is ahead of what a gateway has shown
+      assert.deepStrictEqual(yield* wallets(b), [true, [3, "3"]])
+      tell(balances(4, 4), b)
+      yield* eventually("shown", () => b.seq() === 4)
+      assert.deepStrictEqual(yield* wallets(b), [true, [4, "4"]])
+      a.state.isCutOff = false
+      yield* eventually("written", () => a.written() === 5)
+      assert.deepStrictEqual([b.written(), b.unwritten()], [3, 1])
+      assert.deepStrictEqual(yield* wallets(b), [true, [5, "5"]])
+    })
+  )
+
+  it.effect("lay nothing over the rows of another numbering", () =>
+    Effect.gen(function* () {
+      const { a, b, history, tell } = yield* two
+      tell(balances(1, 3))
+      yield* eventually("written", () => a.written() === 3 && b.written() === 3)
+      tell(balances(4, 9), b)
+      yield* eventually("shown", () => b.seq() === 9)
+      const { at } = yield* history.momentAndPosition(Effect.void)
+      yield* history.restart(at, { epoch: "e2", seq: 20, began: 20, ts_ms: 0 }, openState("1"))
+      const reading = yield* Effect.forkChild(b.reads.lastRecords(alice, "account_balance"), {
+        startImmediately: true
+      })
+      yield* aWhile
+      assert.isUndefined(reading.pollUnsafe(), "it waits for the history")
+      yield* TestClock.adjust("1 second")
+      const { rows } = yield* Fiber.join(reading)
+      assert.deepStrictEqual(
+        rows.map(({ record, seq }) => [seq, record]),
+        [[0, "1"]]
+      )
     })
   )
 

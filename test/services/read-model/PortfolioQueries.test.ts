@@ -112,15 +112,26 @@ describe("holdings", () => {
     }).pipe(Effect.provide(policies(world())))
   )
 
-  it.effect("name the position that the history holds, where it takes no more in time", () =>
+  it.effect("name the position that the history held before, where they lack what was shown", () =>
     Effect.gen(function* () {
       const holdings = yield* PortfolioQueries
       assert.deepInclude(yield* holdings.balances(tokenCaller, undefined), { stream_id: "s1", seq: 4 })
       assert.deepInclude(yield* holdings.positions(tokenCaller, {}), { stream_id: "s1", seq: 4 })
-    }).pipe(Effect.provide(policies(world({ written: { user: () => Effect.succeed(false), head: () => 4 } }))))
+    }).pipe(
+      Effect.provide(
+        policies(
+          world({
+            written: {
+              head: () => 4,
+              lastRecords: (_user, topic) => Effect.succeed({ rows: ofTopic(records, topic), isComplete: false })
+            }
+          })
+        )
+      )
+    )
   )
 
-  it.effect("name the position from before the wait, for what is shown meanwhile may not be held", () => {
+  it.effect("name the position from before the read, for what is shown meanwhile may be missing", () => {
     let head = 7
     const streams = Layer.mock(UserStreams)({
       streamId: () => "s1",
@@ -129,11 +140,11 @@ describe("holdings", () => {
       onRestart: () => () => {}
     })
     const doubles = world({
-      written: {
-        user: () =>
+      history: {
+        lastRecords: (_user, topic) =>
           Effect.sync(() => {
             head++
-            return true
+            return ofTopic(records, topic)
           })
       }
     })

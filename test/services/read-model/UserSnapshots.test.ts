@@ -16,14 +16,15 @@ const state = () => ({
   health: well,
   as_of_seq: 50,
   records: [] as ReadonlyArray<LastRecord>,
+  /** Whether a read contains what the user was shown. */
+  isComplete: true,
   /** Whether the history holds what the user was shown, and the seq up to which it is written. */
   isWritten: true,
   written: 50,
   /** Rows of the list of open orders. */
   orders: 1_203,
+  /** Called when rows are read. */
   onRead: () => {},
-  /** Called before the wait for what the user was shown ends. */
-  onWait: () => {},
   listeners: new Set<() => void>(),
   events: [1, 2, 3].map((seq) => ({ seq, topic: "order" }) as never)
 })
@@ -55,22 +56,23 @@ const live = (s: State) =>
         started: () => true
       }),
       Layer.mock(WrittenHistory)({
-        user: () =>
-          Effect.sync(() => {
-            s.onWait()
-            return s.isWritten
-          }),
+        user: () => Effect.sync(() => s.isWritten),
         reached: (seq) => Effect.sync(() => s.written >= seq),
         head: () => undefined,
-        orders: ({ after, limit }: OrderQuery) =>
+        openOrders: ({ after, limit }: OrderQuery) =>
           Effect.sync(() => {
             s.onRead()
             const start = after?.id ?? 0
             const end = Math.min(start + limit, s.orders)
             const rows = Array.from({ length: end - start }, (_, i) => ({ order_id: String(start + i) }) as never)
-            return { rows, next: end === s.orders ? undefined : { time: 0, id: end } }
+            const next = end === s.orders ? undefined : { time: 0, id: end }
+            return { rows: { rows, next }, isComplete: s.isComplete }
           }),
-        lastRecords: (_, topic) => Effect.sync(() => s.records.filter((record) => record.topic === topic))
+        lastRecords: (_, topic) =>
+          Effect.sync(() => {
+            s.onRead()
+            return { rows: s.records.filter((record) => record.topic === topic), isComplete: s.isComplete }
+          })
       }),
       Layer.mock(History)({
         subAccounts: () => Effect.succeed([{ sub_account_address: "a", deleted: false } as never]),
@@ -175,20 +177,24 @@ describe("UserSnapshots", () => {
     }).pipe(Effect.provide(live(s)))
   })
 
-  it.effect("names the position from before the wait, for what was shown meanwhile may not be held", () => {
+  it.effect("names the position from before the read, for what was shown meanwhile may be missing", () => {
     const s = state()
-    s.onWait = () => void s.head++
+    s.orders = 10
+    s.onRead = () => void s.head++
     return Effect.gen(function* () {
       const snapshots = yield* UserSnapshots
-      for (const topic of ["order", "position", "account_balance"] as const) {
+      for (const topic of ["position", "account_balance"] as const) {
+        const before = s.head
         const { seq } = yield* snapshots.take("u", topic, undefined)
-        assert.strictEqual(seq, s.head - 1, topic)
+        assert.strictEqual(seq, before, topic)
+        assert.isAbove(s.head, before)
       }
     }).pipe(Effect.provide(live(s)))
   })
 
   it.effect("takes no snapshot and no replay that lack what the user was shown", () => {
     const s = state()
+    s.isComplete = false
     s.isWritten = false
     return Effect.gen(function* () {
       const snapshots = yield* UserSnapshots

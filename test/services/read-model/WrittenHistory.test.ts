@@ -18,7 +18,7 @@ const orders = { ...page, order_id: undefined, order_link_id: undefined, statuse
 const market = { symbol, start_time: undefined, end_time: undefined, limit: 10, after: undefined }
 const hours = { start: 0, end: 1 }
 
-type Reads = Omit<History["Service"], "moment" | "commit" | "restart" | "clear">
+type Reads = Omit<History["Service"], "moment" | "momentAndPosition" | "commit" | "restart" | "clear">
 type Call = readonly [waitsFor: string | undefined, read: (_: History["Service"]) => Effect.Effect<unknown, unknown>]
 
 /** Every read of the history, with what it waits for first. */
@@ -33,11 +33,11 @@ const reads: { readonly [K in keyof Reads]: ReadonlyArray<Call> } = {
   transactions: [["user alice", (_) => _.transactions({ ...page, type: undefined })]],
   fundingPayments: [["user alice", (_) => _.fundingPayments(page)]],
   movements: [["user alice", (_) => _.movements({ ...page, kind: undefined })]],
-  subAccounts: [["user alice", (_) => _.subAccounts(user_id)]],
+  subAccounts: [["shown rows of alice", (_) => _.subAccounts(user_id)]],
   fills: [["user alice", (_) => _.fills({ user_id, ...hours })]],
   hoursBefore: [["user alice", (_) => _.hoursBefore({ user_id, hour: 1 })]],
   userEvents: [["user alice", (_) => _.userEvents(user_id, 0, 10)]],
-  lastRecords: [["user alice", (_) => _.lastRecords(user_id, "position")]],
+  lastRecords: [["shown rows of alice", (_) => _.lastRecords(user_id, "position")]],
   marketHours: [
     ["user alice", (_) => _.marketHours({ user_id, ...hours })],
     ["all", (_) => _.marketHours({ user_id: undefined, ...hours })]
@@ -73,17 +73,21 @@ const values = ["instruments", "lastExecution", "ledger", "lastCandles", "stream
 describe("a read of what was shown", () => {
   for (const [method, calls] of Object.entries(reads)) {
     for (const [waitsFor, read] of calls) {
-      it.effect(`${method} ${waitsFor === undefined ? "does not wait" : `waits for ${waitsFor}`}`, () =>
+      it.effect(`${method} ${waitsFor === undefined ? "does not wait" : `begins with ${waitsFor}`}`, () =>
         Effect.gen(function* () {
           const steps: Array<string> = []
           const step = (text: string) => Effect.sync(() => steps.push(text) > 0)
           const readOf = (name: string) => [name, values.includes(name) ? step("read") : () => step("read")]
           const stored = Object.fromEntries(Object.keys(reads).map(readOf)) as History["Service"]
+          const shown = (text: string) =>
+            Effect.as(step(text), { rows: [], isComplete: true }).pipe(Effect.tap(() => step("read")))
           const waits = {
+            subAccounts: (id: string) => shown(`shown rows of ${id}`),
+            lastRecords: (id: string) => shown(`shown rows of ${id}`),
             user: (id: string) => step(`user ${id}`),
             market: (of: string) => step(`market ${of}`),
             all: step("all")
-          } as WrittenHistory["Service"]
+          } as unknown as WrittenHistory["Service"]
           yield* read(shownHistory(stored, waits))
           assert.deepStrictEqual(steps, [...(waitsFor === undefined ? [] : [waitsFor]), "read"])
         })
