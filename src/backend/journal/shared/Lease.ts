@@ -165,11 +165,15 @@ export const run = Effect.fnUntraced(function* ({
     term: number
   ): Effect.fn.Return<never, SessionLost | LeaseLost> {
     while (true) {
+      if (!isLocked && (yield* session.lock)) {
+        // another backend may have had the lock, and the lead, meanwhile
+        yield* confirmed(session, term)
+        isLocked = true
+      }
       if (request === undefined) {
         yield* Effect.raceFirst(Deferred.await(requested), Effect.sleep(TOUCH_MS))
         if (request === undefined) {
           yield* confirmed(session, term)
-          if (!isLocked) isLocked = yield* session.lock
           continue
         }
       }
@@ -235,6 +239,12 @@ export const run = Effect.fnUntraced(function* ({
       // both begin with the session of the lock
       durable_ms = now()
       return yield* Effect.raceFirst(lead(session, won), watch).pipe(
+        // the end of the session frees the lock
+        Effect.ensuring(
+          Effect.sync(() => {
+            isLocked = false
+          })
+        ),
         Effect.tapError((error) => Effect.sync(() => settle(error as LeaseLost)))
       )
     })

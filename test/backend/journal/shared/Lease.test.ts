@@ -11,15 +11,19 @@ import * as Lease from "../../../../src/backend/journal/shared/Lease.ts"
 
 /** An empty journal whose sessions fail while the database is away. */
 const setting = () => {
-  const state = { isAway: false, leads: 0 }
+  const state = { isAway: false, leads: 0, position: 0, leadership: undefined as Lease.Leadership | undefined }
   const call = <A>(value: A): Effect.Effect<A, SessionLost> =>
     Effect.suspend(() => (state.isAway ? Effect.fail(new SessionLost({ message: "away" })) : Effect.succeed(value)))
   const session: JournalSession = {
     origin: (made) => call(made()),
     lock: call(true),
     raise: () => call({ term: 1, position: 0 }),
-    append: () => call(true),
-    confirm: () => call(0),
+    append: (_, { position }) =>
+      Effect.map(call(true), (isDurable) => {
+        state.position = position
+        return isDurable
+      }),
+    confirm: () => Effect.suspend(() => call(state.position)),
     turns: () => call([]),
     checksumAt: () => call(0),
     history: call({ forks: [], seen_seq: 0 }),
@@ -33,7 +37,11 @@ const setting = () => {
     database,
     holder: "one",
     replica: { position: () => 0, checksum: () => 0, apply: () => {} },
-    onLead: () => Effect.sync(() => void state.leads++)
+    onLead: (leadership) =>
+      Effect.sync(() => {
+        state.leads++
+        state.leadership = leadership
+      })
   }).pipe(Effect.provide(Logger.layer([logger])))
   return { state, logged, run }
 }
@@ -55,6 +63,42 @@ describe("a leader", () => {
       }
       assert.strictEqual(state.leads, 1, "it leads on")
       yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("takes its lock again after a lost session, also while it appends without a pause", () =>
+    Effect.gen(function* () {
+      const { run, state } = setting()
+      const running = yield* Effect.forkChild(run)
+      yield* TestClock.adjust("2 seconds")
+      const { append, isCurrent } = state.leadership!
+      const turns = Effect.suspend(() => {
+        const position = state.position + 1
+        return Effect.promise(() => append({ first: position, position, entries: new Uint8Array(), checksum: 0 }))
+      })
+      const load = yield* Effect.forkChild(Effect.forever(Effect.andThen(turns, Effect.sleep("100 millis"))))
+      yield* TestClock.adjust("1 second")
+      assert.isTrue(isCurrent())
+      state.isAway = true
+      yield* TestClock.adjust("300 millis")
+      assert.isFalse(isCurrent(), "another backend may have the lock")
+      state.isAway = false
+      yield* TestClock.adjust("1 second")
+      assert.isAbove(state.position, 15, "it appends on")
+      assert.isTrue(isCurrent())
+      yield* Fiber.interrupt(load)
+      yield* Fiber.interrupt(running)
+    })
+  )
+
+  it.effect("is not current once it is interrupted, because its lock is free", () =>
+    Effect.gen(function* () {
+      const { run, state } = setting()
+      const running = yield* Effect.forkChild(run)
+      yield* TestClock.adjust("2 seconds")
+      assert.isTrue(state.leadership!.isCurrent())
+      yield* Fiber.interrupt(running)
+      assert.isFalse(state.leadership!.isCurrent())
     })
   )
 
