@@ -253,13 +253,14 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   // entries before a change of the rules replay only under the former ones
   const replay = journal.era().position === 0 ? options.replays?.(path) : undefined
   /** Notes in a shared journal that it lacks an event, so that no other backend leads it. Without the note, the next leader is told again. */
-  const noteSeen = (seq: number) =>
-    shared === undefined
-      ? Effect.void
-      : Effect.scoped(Effect.flatMap(shared.database.open, (session) => session.demand(seq))).pipe(
-          Effect.timeout(NOTE_MS),
-          Effect.ignore
-        )
+  const noteSeen = (seq: number) => {
+    if (shared === undefined || leadership === undefined) return Effect.void
+    const { term } = leadership
+    return Effect.scoped(Effect.flatMap(shared.database.open, (session) => session.demand(term, seq))).pipe(
+      Effect.timeout(NOTE_MS),
+      Effect.ignore
+    )
+  }
   const events: EventStream = new EventStream(
     log,
     now,
@@ -408,7 +409,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       Effect.suspend((): Effect.Effect<void, JournalError> => {
         const { forks, seen_seq } = won.history
         if (seen_seq > 0) return Effect.fail(behind(seen_seq))
-        if (forks.length !== journal.forks().length - 1)
+        if ((forks.at(-1)?.fork ?? journal.origin.epoch) !== journal.fork)
           return Effect.fail(
             new JournalError({ message: "a restore has begun a fork of the journal: start this backend again" })
           )
@@ -420,6 +421,10 @@ export const serve = Effect.fnUntraced(function* <S, C>(
         )
       })
     leading = yield* Lease.run({ database, holder, replica, onLead }).pipe(
+      // a backend that neither follows nor leads must end
+      Effect.catchDefect((cause) =>
+        Effect.fail(new JournalError({ message: `the lead of the journal failed: ${(cause as Error).message}`, cause }))
+      ),
       Effect.catch((error) =>
         Effect.sync(() => {
           isReplicaFailed = true

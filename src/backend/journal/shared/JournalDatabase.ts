@@ -49,8 +49,8 @@ export interface JournalSession {
   readonly history: Effect.Effect<History, SessionLost>
   /** Begins a fork at the end of the journal. False if the term or the position is another one. */
   readonly beginFork: (term: number, fork: Fork) => Effect.Effect<boolean, SessionLost>
-  /** A subscriber has seen an event of the current fork that the journal lacks. */
-  readonly demand: (seen_seq: number) => Effect.Effect<void, SessionLost>
+  /** A subscriber has seen an event of the current fork that the journal lacks. Without effect if the term is another one. */
+  readonly demand: (term: number, seen_seq: number) => Effect.Effect<void, SessionLost>
 }
 
 export interface JournalDatabase {

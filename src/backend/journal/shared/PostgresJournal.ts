@@ -88,7 +88,8 @@ const FORK = `
   )
   INSERT INTO journal_forks (position, fork, head_seq, made_at_ms) SELECT position, $3, $4, $5 FROM fence
   ON CONFLICT (position) DO UPDATE SET fork = EXCLUDED.fork, made_at_ms = EXCLUDED.made_at_ms`
-const DEMAND = "UPDATE journal_lease SET seen_seq = GREATEST(seen_seq, $1) WHERE one = 1"
+/** A leader that was replaced lacks what its successors appended: nothing is lost. */
+const DEMAND = "UPDATE journal_lease SET seen_seq = GREATEST(seen_seq, $2) WHERE one = 1 AND term = $1"
 
 /** BIGINT is a number here; a value beyond the safe integers is an error, never a rounded number. */
 const types = PgTypes.makeRegistry()
@@ -153,7 +154,7 @@ const sessionOf = (connection: PgConnection.PgConnection): JournalSession => {
         query(FORK, [BigInt(term), BigInt(position), fork, BigInt(head_seq), BigInt(made_at_ms)]),
         ({ rowCount }) => rowCount === 1
       ),
-    demand: (seen_seq) => Effect.asVoid(query(DEMAND, [BigInt(seen_seq)]))
+    demand: (term, seen_seq) => Effect.asVoid(query(DEMAND, [BigInt(term), BigInt(seen_seq)]))
   }
 }
 

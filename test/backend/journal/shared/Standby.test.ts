@@ -11,7 +11,7 @@ import * as Channel from "../../../../src/layers/grpc/Channel.ts"
 import * as GrpcFeed from "../../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcSequencer from "../../../../src/layers/grpc/GrpcSequencer.ts"
 import { RefereeClient } from "../../../../src/proto/gateway/v1/referee.ts"
-import type { CommandResult } from "../../../../src/proto/gateway/v1/sequencer.ts"
+import { type CommandResult, SequencerClient } from "../../../../src/proto/gateway/v1/sequencer.ts"
 import { FaultProxy } from "../../../../verification/harness/FaultProxy.ts"
 import { until } from "../../../../verification/harness/Wait.ts"
 import { follow, type Running, start, submitAll, temporary } from "../../../doubles/FakeBackend.ts"
@@ -36,9 +36,10 @@ const backend = async (
   holder: string,
   directory = place(),
   port = server.port(),
-  standbyReads = false
+  standbyReads = false,
+  altered: (database: JournalDatabase) => JournalDatabase = (database) => database
 ): Promise<Running> => {
-  const database = PostgresJournal.make(Redacted.make(server.url(schema, port)))
+  const database = altered(PostgresJournal.make(Redacted.make(server.url(schema, port))))
   const reads = (state: { readonly balance: number; readonly seq: number }) => ({
     sequencer: {
       getOrderBook: () => ({ bids: [], asks: [], book_seq: 0, mts: state.balance, as_of_seq: state.seq })
@@ -59,11 +60,11 @@ const proxy = async () => {
   proxies.push(made)
   return made
 }
-const head = ({ client }: Running) =>
+const head = ({ client }: Pick<Running, "client">) =>
   new Promise<number | undefined>((resolve) =>
     client.getHead({}, (error, response) => resolve(error === null ? response.head_seq : undefined))
   )
-const balance = ({ client }: Running) =>
+const balance = ({ client }: Pick<Running, "client">) =>
   new Promise<number | undefined>((resolve) =>
     client.getOrderBook({ symbol: "", depth: 0 }, (error, response) =>
       resolve(error === null ? response.mts : undefined)
@@ -283,6 +284,62 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     assert.deepStrictEqual(
       seqs,
       Array.from({ length: seqs.length }, (_, i) => i + 1)
+    )
+  })
+
+  it("is led on, though a subscriber was ahead of a leader that was replaced", async () => {
+    const first = await backend("first")
+    await leads(first)
+    const second = await backend("second")
+    await submitAll(first.client, [commands("a", 1)])
+    // a gateway whose command stream is open: the leader waits for it when it stops
+    const client = new SequencerClient(`127.0.0.1:${first.port}`, credentials.createInsecure())
+    const stream = client.submitStream()
+    stream.on("error", () => {})
+    stream.on("data", () => {})
+    await head({ client })
+    const stopped = stop(first)
+    await leads(second)
+    await submitAll(second.client, [commands("b", 1)])
+    assert.isUndefined(await balance({ client }), "a leader that hands over serves no reads")
+    const { epoch } = second
+    const { error } = await follow(client, 5, 1, epoch, undefined, { fork: epoch, checksum: undefined })
+    assert.deepStrictEqual(error?.metadata.get("error-reason"), ["Forked"])
+    client.close()
+    await stopped
+    await stop(second)
+
+    const third = await backend("third")
+    const outcome = await Promise.race([ended(third).then(({ message }) => message), leads(third).then(() => "leads")])
+    assert.strictEqual(outcome, "leads")
+    assert.strictEqual(await balance(third), 2)
+  })
+
+  it("ends a backend whose lead has a defect", async () => {
+    const broken = ({ open }: JournalDatabase): JournalDatabase => ({
+      open: Effect.map(open, (session) => ({ ...session, raise: () => Effect.die(new Error("no row")) }))
+    })
+    const first = await backend("first", place(), server.port(), false, broken)
+    assert.strictEqual((await ended(first)).message, "the lead of the journal failed: no row")
+  })
+
+  it("is not led by a backend that has another fork than the database, though as many", async () => {
+    const fork = (id: string) => ({ fork: id, position: 0, head_seq: 0, made_at_ms: 1 })
+    let forks = [fork("one")]
+    const restored = ({ open }: JournalDatabase): JournalDatabase => ({
+      open: Effect.map(open, (session) => ({
+        ...session,
+        history: Effect.suspend(() => Effect.succeed({ forks, seen_seq: 0 }))
+      }))
+    })
+    const first = await backend("first")
+    await leads(first)
+    const second = await backend("second", place(), server.port(), false, restored)
+    forks = [fork("two")]
+    await stop(first)
+    assert.strictEqual(
+      (await ended(second)).message,
+      "a restore has begun a fork of the journal: start this backend again"
     )
   })
 
