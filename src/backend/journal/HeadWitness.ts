@@ -52,7 +52,7 @@ export const exists = (journal: string): boolean => {
   return existsSync(path) && statSync(path).size >= RECORD_BYTES
 }
 
-/** Removes the witness: the file is not the journal any more, but a copy of one in a database. */
+/** Removes the witness: the file is a copy of a journal in a database, and may end anywhere. */
 export const remove = (journal: string): void => rmSync(pathOf(journal), { force: true })
 
 /** Writes the witness of a journal. */

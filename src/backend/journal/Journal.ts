@@ -293,8 +293,7 @@ export class Journal {
       PrivateFiles.database(`${path}.lock`)
       release = lock(`${path}.lock`)
       // read-only first: closing a writer would move a cut write-ahead log into the file, and its rest would be lost
-      if (options.copy === true) HeadWitness.remove(path)
-      else if (HeadWitness.exists(path)) Journal.read(path).close()
+      if (HeadWitness.exists(path)) Journal.read(path).close()
       PrivateFiles.database(path)
       db = new DatabaseSync(path)
       const synchronous = options.copy === true ? "NORMAL" : "FULL"

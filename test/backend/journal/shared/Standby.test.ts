@@ -1,9 +1,12 @@
 /** Backends that share a journal in PostgreSQL: one leads, the others follow and take over. */
-import { existsSync } from "node:fs"
+import { copyFileSync, existsSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { credentials } from "@grpc/grpc-js"
 import { Effect, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Journal } from "../../../../src/backend/journal/Journal.ts"
+import * as Snapshots from "../../../../src/backend/journal/Snapshots.ts"
 import { type JournalDatabase, SessionLost } from "../../../../src/backend/journal/shared/JournalDatabase.ts"
 import * as PostgresJournal from "../../../../src/backend/journal/shared/PostgresJournal.ts"
 import * as SharedRestore from "../../../../src/backend/SharedRestore.ts"
@@ -81,6 +84,19 @@ const positionsAt = async ({ port }: Running): Promise<number | undefined> => {
   client.close()
   return seq
 }
+const execute = (statement: string) =>
+  Effect.runPromise(
+    Effect.flatMap(SqlClient.SqlClient, (client) => client.unsafe(statement)).pipe(
+      Effect.provide(server.client(schema))
+    )
+  )
+/** Takes every turn after a position out of the database, as a restored backup or a standby that lacks them does. */
+const rewind = async (position: number) => {
+  await execute(`DELETE FROM journal WHERE position > ${position}`)
+  await execute(`UPDATE journal_lease SET position = ${position}`)
+}
+const restored = (directory: string) =>
+  Effect.runPromise(SharedRestore.restore(machine, PostgresJournal.make(Redacted.make(server.url(schema))), directory))
 const leads = (one: Running) => until("the lead", async () => (await head(one)) !== undefined)
 const ended = (one: Running) => Effect.runPromise(Effect.flip(one.failed))
 const commands = (name: string, count: number) => Array.from({ length: count }, (_, i) => deposit(1, `${name}-${i}`))
@@ -350,23 +366,70 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     await alone.stop()
     const message = await backend("first", directory).then(() => "started", String)
     assert.match(message, /has 3 entries and the database of JOURNAL_URL has none/u)
+    const path = join(directory, "backend", "journal.sqlite")
+    assert.strictEqual(Journal.witnessed(path)?.position, 3, "it keeps the witness of its last commit")
+    rmSync(`${path}-wal`, { force: true })
+    writeFileSync(path, "")
+    const damaged = await backend("first", directory).then(() => "started", String)
+    assert.match(damaged, /is empty, but entries were committed/u)
+  })
+
+  describe("whose copy lost its last entries, because only its snapshots are synced", () => {
+    const journalOf = (directory: string) => join(directory, "backend", "journal.sqlite")
+    /** A leader that ends with a snapshot at position 10, in a directory whose copy ends at position 5. */
+    const powerLoss = async (directory: string) => {
+      const path = journalOf(directory)
+      const first = await backend("first", directory)
+      await leads(first)
+      await submitAll(first.client, [commands("a", 5)])
+      await stop(first)
+      const kept = join(place(), "kept.sqlite")
+      copyFileSync(path, kept)
+      const again = await backend("first", directory)
+      await leads(again)
+      await submitAll(again.client, [commands("b", 2)])
+      await submitAll(again.client, [commands("c", 3)])
+      await stop(again)
+      for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true })
+      copyFileSync(kept, path)
+    }
+
+    it("starts, and reads them from the database", async () => {
+      const directory = place()
+      await powerLoss(directory)
+      const again = await backend("first", directory)
+      await leads(again)
+      assert.strictEqual(await balance(again), 10)
+      await stop(again)
+
+      // the whole copy
+      rmSync(journalOf(directory))
+      const anew = await backend("first", directory)
+      await leads(anew)
+      assert.strictEqual(await balance(anew), 10)
+    })
+
+    it("refuses a database that has lost them too, until a restore begins a fork", async () => {
+      const directory = place()
+      await powerLoss(directory)
+      await rewind(7)
+      const refused = await backend("first", directory).then(() => "started", String)
+      assert.match(refused, /has a snapshot at position 10 that the database of JOURNAL_URL does not have/u)
+      const { entries, replaced } = await restored(directory)
+      assert.strictEqual(entries, 7)
+      assert.deepStrictEqual(Snapshots.list(join(replaced!, "snapshots")), [10, 5])
+      const again = await backend("first", directory)
+      await leads(again)
+      assert.strictEqual(await balance(again), 7)
+    })
   })
 
   describe("that was restored to an earlier point", () => {
-    const sql = (statement: string) =>
-      Effect.runPromise(
-        Effect.flatMap(SqlClient.SqlClient, (client) => client.unsafe(statement)).pipe(
-          Effect.provide(server.client(schema))
-        )
-      )
     const positionOf = async () => {
-      const [row] = (await sql("SELECT position FROM journal_lease")) as ReadonlyArray<{ readonly position: unknown }>
+      const [row] = (await execute("SELECT position FROM journal_lease")) as ReadonlyArray<{
+        readonly position: unknown
+      }>
       return Number(row!.position)
-    }
-    /** Takes every turn after a position out of the database, as a restored backup or a standby that lacks them does. */
-    const rewind = async (position: number) => {
-      await sql(`DELETE FROM journal WHERE position > ${position}`)
-      await sql(`UPDATE journal_lease SET position = ${position}`)
     }
     /** A leader acknowledges two commands, and two more that the database loses. */
     const lose = async (directory: string) => {
@@ -377,11 +440,6 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
       await submitAll(first.client, [commands("lost", 2)])
       return { first, position }
     }
-    const restored = (directory: string) =>
-      Effect.runPromise(
-        SharedRestore.restore(machine, PostgresJournal.make(Redacted.make(server.url(schema))), directory)
-      )
-
     it("is refused by a backend whose copy has the lost entries, until a restore begins a fork", async () => {
       const directory = place()
       const { first, position } = await lose(directory)
@@ -467,21 +525,27 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
         open: Effect.map(real.open, (session) => ({ ...session, beginFork: () => Effect.succeed(false) }))
       }
       assert.strictEqual((await failure(outrun)).message, "another backend leads now: stop all backends")
-      await sql("DELETE FROM journal")
+      await execute("DELETE FROM journal")
       assert.match(await restored(place()).then(() => "restored", String), /has no journal/u)
       const away = { open: Effect.fail(new SessionLost({ message: "no connection" })) }
       assert.strictEqual((await failure(away)).message, "the restore failed: no connection")
     })
   })
 
-  it("refuses a copy of another journal", async () => {
+  it("refuses a copy of another journal, and builds an empty one anew", async () => {
     const directory = place()
     const own = await start(directory, { machine })
     await own.stop()
+    const other = place()
+    const used = await start(other, { machine })
+    await submitAll(used.client, [commands("a", 1)])
+    await used.stop()
     const first = await backend("first")
     await leads(first)
-    const refused = await backend("second", directory).catch((error: unknown) => error)
+    await submitAll(first.client, [commands("a", 1)])
+    const refused = await backend("second", other).catch((error: unknown) => error)
     assert.match(String(refused), /is a copy of another journal than that of JOURNAL_URL/u)
+    assert.strictEqual((await backend("second", directory)).epoch, first.epoch)
   })
 })
 
