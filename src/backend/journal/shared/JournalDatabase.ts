@@ -30,7 +30,10 @@ export interface History {
   readonly seen_seq: number
 }
 
-/** The calls of a session. An interrupted call goes on in the database. */
+/**
+ * The calls of a session. An interrupted call goes on in the database. All but `append`, `confirm`, `beginFork` and `demand`
+ * have a time limit, and so has the opening: callers limit those four, whose commit may need longer.
+ */
 export interface JournalSession {
   /** Stores the origin of a new journal, and returns the origin of the journal there is. */
   readonly origin: (made: () => Origin) => Effect.Effect<Origin, SessionLost>

@@ -11,7 +11,7 @@
 import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
 import type { Turn } from "../Journal.ts"
 import { JournalError, RESTORED_HINT } from "../JournalError.ts"
-import { type History, type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
+import type { History, JournalDatabase, JournalSession, SessionLost } from "./JournalDatabase.ts"
 
 /** Pause between two reads of a standby, in ms. */
 export const FOLLOW_MS = 50
@@ -21,10 +21,6 @@ export const TOUCH_MS = 250
 export const CURRENT_MS = 1100
 /** Time without a commit after which a leader resigns, in ms. Source: docs/contract/boundary.md#lagging. */
 export const RESIGN_MS = 3000
-/** Longest wait of a standby for a response, in ms. */
-const RESPONSE_MS = 2000
-/** Longest wait of a standby for its term, in ms: the commit needs the quorum of the database. */
-const RAISE_MS = 30_000
 /**
  * Age of a session before it tries the lock, in ms. After a restart of the database, the leader takes its lock again before
  * a standby does.
@@ -63,12 +59,6 @@ export interface LeaseOptions {
   readonly onLead: (leadership: Leadership) => Effect.Effect<void, JournalError>
 }
 
-const within = <A>(ms: number, call: Effect.Effect<A, SessionLost>): Effect.Effect<A, SessionLost> =>
-  Effect.timeoutOrElse(call, {
-    duration: ms,
-    orElse: () => Effect.fail(new SessionLost({ message: "the database does not respond" }))
-  })
-
 /** An append that waits for its commit. */
 interface Request {
   readonly turn: Turn
@@ -101,11 +91,10 @@ export const run = Effect.fnUntraced(function* ({
     })
   const apply = (turns: ReadonlyArray<Turn>) =>
     Effect.try({ try: () => replica.apply(turns), catch: (cause) => cause as JournalError })
-  const answered = <A>(call: Effect.Effect<A, SessionLost>) => within(RESPONSE_MS, call)
 
   /** Applies what follows; returns whether there was anything. */
   const follow = Effect.fnUntraced(function* (session: JournalSession) {
-    const turns = yield* answered(session.turns(replica.position()))
+    const turns = yield* session.turns(replica.position())
     if (turns.length > 0) yield* apply(turns)
     return turns.length > 0
   })
@@ -113,16 +102,16 @@ export const run = Effect.fnUntraced(function* ({
   /** Follows until this backend has the lock and every entry; goes on in the same session. */
   const standBy = Effect.fnUntraced(function* (session: JournalSession) {
     const opened_ms = now()
-    if ((yield* answered(session.checksumAt(replica.position()))) !== replica.checksum()) return yield* forked()
+    if ((yield* session.checksumAt(replica.position())) !== replica.checksum()) return yield* forked()
     while (true) {
       if (yield* follow(session)) continue
-      if (now() - opened_ms >= LOCK_AFTER_MS && (yield* answered(session.lock))) break
+      if (now() - opened_ms >= LOCK_AFTER_MS && (yield* session.lock)) break
       yield* Effect.sleep(FOLLOW_MS)
     }
-    const lease = yield* within(RAISE_MS, session.raise(holder))
+    const lease = yield* session.raise(holder)
     while (replica.position() < lease.position) if (!(yield* follow(session))) return yield* forked()
     if (replica.position() !== lease.position) return yield* forked()
-    return { term: lease.term, history: yield* answered(session.history) }
+    return { term: lease.term, history: yield* session.history }
   })
 
   let request: Request | undefined

@@ -26,6 +26,10 @@ import { type JournalDatabase, type JournalSession, SessionLost } from "./Journa
 export const IDLE_MS = 1500
 /** Longest wait for a connection, in ms. */
 const CONNECT_MS = 1000
+/** Longest wait for the response to a read, in ms. */
+const RESPONSE_MS = 2000
+/** Longest wait for a commit that no caller limits, in ms: it needs the quorum of the database. */
+const COMMIT_MS = 30_000
 /** Turns of one read. */
 const TURNS_MAX = 64
 /** Largest row that is read: a turn of the largest commands is far smaller. */
@@ -116,20 +120,29 @@ export const addressesOf = (url: Redacted.Redacted<string>): ReadonlyArray<Redac
   return hosts.split(",").map((host) => Redacted.make(`${before}${host}${after}`))
 }
 
+const within = <A>(ms: number, call: Effect.Effect<A, SessionLost>): Effect.Effect<A, SessionLost> =>
+  Effect.timeoutOrElse(call, {
+    duration: ms,
+    orElse: () => Effect.fail(new SessionLost({ message: "the database does not respond" }))
+  })
+
+/** Runs a call in a fiber of its own: the driver cancels the statement of an interrupted one, and a cancelled commit may happen. */
+const detached = <A>(call: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SessionLost> =>
+  Effect.flatMap(Effect.forkDetach(Effect.mapError(call, lost)), Fiber.join)
+
 const sessionOf = (connection: PgConnection.PgConnection): JournalSession => {
-  // in a fiber of its own: the driver cancels the statement of an interrupted call, and a cancelled commit may happen
-  const query = (sql: string, params: ReadonlyArray<unknown> = []) =>
-    Effect.flatMap(Effect.forkDetach(Effect.mapError(connection.query(sql, params), lost)), Fiber.join)
+  const query = (sql: string, params: ReadonlyArray<unknown> = []) => detached(connection.query(sql, params))
+  const read = (sql: string, params?: ReadonlyArray<unknown>) => within(RESPONSE_MS, query(sql, params))
   return {
     origin: Effect.fnUntraced(function* (made) {
-      const [found] = (yield* query(ORIGIN)).rows
+      const [found] = (yield* read(ORIGIN)).rows
       if (found !== undefined) return JSON.parse(found["origin"] as string) as Origin
-      yield* query(INSERT_ORIGIN, [JSON.stringify(made())])
-      return JSON.parse((yield* query(ORIGIN)).rows[0]!["origin"] as string) as Origin
+      yield* within(COMMIT_MS, query(INSERT_ORIGIN, [JSON.stringify(made())]))
+      return JSON.parse((yield* read(ORIGIN)).rows[0]!["origin"] as string) as Origin
     }),
-    lock: Effect.map(query(LOCK), ({ rows }) => rows[0]!["mine"] === true),
+    lock: Effect.map(read(LOCK), ({ rows }) => rows[0]!["mine"] === true),
     raise: (holder) =>
-      Effect.map(query(RAISE, [holder]), ({ rows }) => ({
+      Effect.map(within(COMMIT_MS, query(RAISE, [holder])), ({ rows }) => ({
         term: rows[0]!["term"] as number,
         position: rows[0]!["position"] as number
       })),
@@ -140,12 +153,12 @@ const sessionOf = (connection: PgConnection.PgConnection): JournalSession => {
       ),
     confirm: (term) =>
       Effect.map(query(CONFIRM, [BigInt(term)]), ({ rows }) => rows[0]?.["position"] as number | undefined),
-    turns: (after) => Effect.map(query(TURNS, [BigInt(after)]), ({ rows }) => rows as unknown as ReadonlyArray<Turn>),
+    turns: (after) => Effect.map(read(TURNS, [BigInt(after)]), ({ rows }) => rows as unknown as ReadonlyArray<Turn>),
     checksumAt: (position) =>
       position === 0
         ? Effect.succeed(0)
-        : Effect.map(query(CHECKSUM, [BigInt(position)]), ({ rows }) => rows[0]?.["checksum"] as number | undefined),
-    history: Effect.map(query(HISTORY), ({ rows }) => ({
+        : Effect.map(read(CHECKSUM, [BigInt(position)]), ({ rows }) => rows[0]?.["checksum"] as number | undefined),
+    history: Effect.map(read(HISTORY), ({ rows }) => ({
       forks: rows.filter(({ fork }) => fork !== null) as unknown as ReadonlyArray<Fork>,
       seen_seq: rows[0]!["seen_seq"] as number
     })),
@@ -170,8 +183,9 @@ const connect = Effect.fnUntraced(function* (
     applicationName: "trading-backend journal",
     startupParameters: { idle_session_timeout: String(IDLE_MS), statement_timeout: "0", lock_timeout: "0" }
   }).pipe(Effect.mapError(lost))
-  const run = (statement: string) => Effect.mapError(connection.query(statement, [], false), lost)
-  const [server] = (yield* run(SERVER)).rows
+  const run = (statement: string, limit_ms = COMMIT_MS) =>
+    within(limit_ms, detached(connection.query(statement, [], false)))
+  const [server] = (yield* run(SERVER, RESPONSE_MS)).rows
   if (server!["standby"] === true) return yield* new SessionLost({ message: "the server is a standby of PostgreSQL" })
   if (server!["made"] !== true) for (const statement of TABLES.split(";")) yield* run(statement)
   if (server!["compressible"] === true) yield* run(COMPRESS)

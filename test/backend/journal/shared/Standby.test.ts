@@ -1,5 +1,6 @@
 /** Backends that share a journal in PostgreSQL: one leads, the others follow and take over. */
 import { copyFileSync, existsSync, rmSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net"
 import { join } from "node:path"
 import { credentials } from "@grpc/grpc-js"
 import { Effect, Fiber, Redacted, Stream } from "effect"
@@ -329,6 +330,44 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     const outcome = await Promise.race([ended(third).then(({ message }) => message), leads(third).then(() => "leads")])
     assert.strictEqual(outcome, "leads")
     assert.strictEqual(await balance(third), 2)
+  })
+
+  describe("at a server that accepts a session and leaves statements unanswered", () => {
+    const sockets = new Set<Socket>()
+    /** Addresses of a server that does not receive what contains a text, and of the server itself. */
+    const hungAt = async (text: string) => {
+      const hung = createServer((near) => {
+        const far = createConnection(server.port(), "127.0.0.1")
+        for (const socket of [near, far]) sockets.add(socket.on("error", () => {}))
+        near.on("data", (bytes) => bytes.includes(text) || far.write(bytes))
+        far.on("data", (bytes) => near.write(bytes))
+      })
+      await new Promise<void>((resolve) => hung.listen(0, "127.0.0.1", resolve))
+      hung.unref()
+      const { port } = hung.address() as AddressInfo
+      return Redacted.make(server.url(schema).replace("127.0.0.1:", `127.0.0.1:${port},127.0.0.1:`))
+    }
+    const read = async (text: string) => {
+      const { open } = PostgresJournal.make(await hungAt(text))
+      return Effect.runPromise(
+        Effect.scoped(Effect.flatMap(open, (session) => session.turns(0))).pipe(
+          Effect.map(({ length }) => length),
+          Effect.catch(({ message }) => Effect.succeed(message))
+        )
+      )
+    }
+    afterEach(() => {
+      for (const socket of sockets) socket.destroy()
+      sockets.clear()
+    })
+
+    it("is opened at the next address", async () => {
+      assert.strictEqual(await read("pg_is_in_recovery"), 0)
+    })
+
+    it("has a limit for each read", async () => {
+      assert.strictEqual(await read("FROM journal WHERE position"), "the database does not respond")
+    })
   })
 
   it("ends a backend whose lead has a defect", async () => {
