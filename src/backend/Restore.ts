@@ -2,14 +2,17 @@
  * Restores a data directory from a backup, or from the copy of a damaged one, and begins a new fork of its history: entries
  * after the copy were acknowledged, and gateways that have seen them must notice.
  *
- * The copy is made and checked beside the data directory's content, which is moved aside and kept. A backend does not start
- * after an interrupted restore.
+ * The copy is made and checked beside the data directory's content, which is moved aside and kept. A marker is there from
+ * before the first move until after the last one: a backend does not start after an interrupted restore. A copy that was
+ * complete stays until another restore succeeds.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Clock, Effect } from "effect"
+import * as PrivateFiles from "../node/PrivateFiles.ts"
 import { machine } from "./engine/EngineMachine.ts"
 import * as Backup from "./journal/Backup.ts"
+import * as Directory from "./journal/Directory.ts"
 import { Journal, lock } from "./journal/Journal.ts"
 import { JournalError } from "./journal/JournalError.ts"
 import { recover } from "./journal/Recovery.ts"
@@ -41,6 +44,8 @@ export interface Restored {
 }
 
 const JOURNAL = join("backend", "journal.sqlite")
+/** Prefix of the copies of restores in a data directory. */
+const COPY = "restoring-"
 
 /** Names in a data directory that a restore replaces. */
 const contentOf = (directory: string): ReadonlyArray<string> =>
@@ -101,6 +106,14 @@ const beginFork = (directory: string, fork: string, now_ms: number, former: stri
 
 const move = (names: ReadonlyArray<string>, from: string, to: string): void => {
   for (const name of names) renameSync(join(from, name), join(to, name))
+  Directory.sync(to)
+  Directory.sync(from)
+}
+
+/** Removes copies of restores that were interrupted. */
+const removeCopies = (directory: string, isRemoved: (name: string) => boolean): void => {
+  for (const name of readdirSync(directory))
+    if (name.startsWith(COPY) && isRemoved(name)) rmSync(join(directory, name), { recursive: true, force: true })
 }
 
 /**
@@ -111,7 +124,9 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
   Effect.gen(function* () {
     const now_ms = yield* Clock.currentTimeMillis
     const directory = resolve(dataDir)
-    const aside = Serve.restoringPath(directory)
+    const stamp = new Date(now_ms).toISOString().replaceAll(":", "-")
+    const aside = join(directory, `${COPY}${stamp}`)
+    const marker = Serve.restoringPath(directory)
     const former = join(directory, JOURNAL)
     const failed = (cause: unknown) =>
       cause instanceof JournalError
@@ -127,7 +142,7 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
     yield* Effect.try({
       try: () => {
         mkdirSync(directory, { recursive: true, mode: 0o700 })
-        rmSync(aside, { recursive: true, force: true })
+        removeCopies(directory, (name) => name.endsWith(".partial"))
       },
       catch: failed
     })
@@ -136,13 +151,18 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
       try: (): Restored => {
         const restored = beginFork(aside, crypto.randomUUID(), now_ms, former)
         const names = contentOf(directory)
-        const replaced = join(directory, `replaced-${new Date(now_ms).toISOString().replaceAll(":", "-")}`)
+        const replaced = join(directory, `replaced-${stamp}`)
+        // an earlier build made its copy under this name
+        if (!existsSync(marker)) PrivateFiles.file(marker)
+        Directory.sync(directory)
         if (names.length > 0) {
           mkdirSync(replaced, { mode: 0o700 })
           move(names, directory, replaced)
         }
         move(readdirSync(aside), aside, directory)
-        rmSync(aside, { recursive: true, force: true })
+        rmSync(marker, { recursive: true })
+        Directory.sync(directory)
+        removeCopies(directory, () => true)
         return { directory, replaced: names.length > 0 ? replaced : null, ...restored }
       },
       catch: failed

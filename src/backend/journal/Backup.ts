@@ -3,13 +3,14 @@
  *
  * SQLite copies each database at one point in time. The order matters: data that follow from the journal (the gateway's
  * databases, the snapshots) are copied before it, so that the copied journal contains everything that the other files
- * refer to. The copy gets its final name when it is complete. Only its owner can read it.
+ * refer to. The copy gets its final name when it is complete and synced. Only its owner can read it.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { backup as copyDatabase, DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
+import * as Directory from "./Directory.ts"
 import { JournalError } from "./JournalError.ts"
 import * as Snapshots from "./Snapshots.ts"
 
@@ -28,11 +29,13 @@ const copy = async (from: string, to: string): Promise<void> => {
   } finally {
     db.close()
   }
+  Directory.syncFile(to)
 }
 
 const copyFile = (from: string, to: string): void => {
   PrivateFiles.file(to)
   copyFileSync(from, to)
+  Directory.syncFile(to)
 }
 
 /** Copies a data directory, in use or not, to a path that does not exist yet. */
@@ -46,6 +49,7 @@ export const backup = (dataDir: string, target: string): Effect.Effect<BackedUp,
       rmSync(aside, { recursive: true, force: true })
       mkdirSync(join(aside, "backend", "snapshots"), { recursive: true, mode: 0o700 })
       const files: Array<string> = []
+      const folders = ["", "backend", join("backend", "snapshots")]
       for (const name of readdirSync(dataDir).sort()) {
         if (name.endsWith(".sqlite")) await copy(join(dataDir, name), join(aside, name))
         else if (name.endsWith(".json")) copyFile(join(dataDir, name), join(aside, name))
@@ -60,16 +64,21 @@ export const backup = (dataDir: string, target: string): Effect.Effect<BackedUp,
       }
       // the proofs of older rules, and where the current ones begin
       const eras = join("backend", "eras")
-      for (const position of Snapshots.list(join(dataDir, eras))) {
-        mkdirSync(join(aside, eras), { recursive: true, mode: 0o700 })
+      const closings = Snapshots.list(join(dataDir, eras))
+      if (closings.length > 0) {
+        mkdirSync(join(aside, eras), { mode: 0o700 })
+        folders.push(eras)
+      }
+      for (const position of closings) {
         const name = join(eras, Snapshots.nameOf(position))
         copyFile(join(dataDir, name), join(aside, name))
         files.push(name)
       }
       await copy(join(dataDir, journal), join(aside, journal))
       files.push(journal)
-      mkdirSync(dirname(target), { recursive: true })
+      for (const folder of folders) Directory.sync(join(aside, folder))
       renameSync(aside, target)
+      Directory.sync(dirname(target))
       return { directory: target, files }
     },
     catch: (cause) =>

@@ -5,7 +5,7 @@
  * kept for good in `eras/`, beside the snapshots. It proves the stretch: the checksum of the entries up to its end and the
  * state hash of its last checkpoint are those that the older program wrote. The next stretch replays from it.
  */
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs"
+import { copyFileSync, existsSync, renameSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import type { Machine } from "../engine/Machine.ts"
@@ -40,12 +40,7 @@ export const keep = (journal: string, position: number): void => {
   const aside = `${target}.tmp`
   PrivateFiles.file(aside)
   copyFileSync(join(Snapshots.directoryOf(journal), name), aside)
-  const file = openSync(aside, "r+")
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
+  Directory.syncFile(aside)
   renameSync(aside, target)
   Directory.sync(directory)
 }

@@ -45,7 +45,7 @@ const STANDARD_SERVICES = ["grpc.health.v1.Health", "grpc.reflection.v1.ServerRe
 /** Path of the journal in the data directory. */
 export const journalPath = (directory: string): string => join(directory, "backend", "journal.sqlite")
 
-/** Where a restore makes its copy; while it exists, the directory may have no journal. */
+/** Marks a directory whose content a restore replaces: while it exists, the directory may have no journal. */
 export const restoringPath = (directory: string): string => join(directory, "restoring")
 
 type Unary<Handlers> = {

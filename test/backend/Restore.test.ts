@@ -1,0 +1,97 @@
+/** A restore that is interrupted: no start may begin a new exchange in its place, and nothing that it copied or moved is lost. */
+import { mkdirSync, readdirSync, renameSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Logger } from "effect"
+import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
+import { machine } from "../../src/backend/engine/EngineMachine.ts"
+import { reads } from "../../src/backend/EngineReads.ts"
+import * as Backup from "../../src/backend/journal/Backup.ts"
+import * as Directory from "../../src/backend/journal/Directory.ts"
+import { Journal } from "../../src/backend/journal/Journal.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
+import { restore } from "../../src/backend/Restore.ts"
+import { journalPath, serve } from "../../src/backend/server/Serve.ts"
+import { temporary } from "../doubles/FakeBackend.ts"
+
+vi.mock(import("../../src/backend/journal/Directory.ts"), { spy: true })
+
+/** The value of an effect, or its error as text. */
+const outcome = <A, E>(effect: Effect.Effect<A, E>): Promise<A | string> => Effect.runPromise(effect).catch(String)
+
+describe("an interrupted restore", () => {
+  let place: ReturnType<typeof temporary>
+  let directory: string
+  let saved: string
+
+  /** Starts a backend of the directory and stops it; returns the epoch of its history. */
+  const start = () =>
+    outcome(
+      serve({
+        machine,
+        reads,
+        config: {
+          markets: shippedMarkets,
+          simMaker: false,
+          simTakers: false,
+          indexSource: "manual",
+          faucetDailyLimit: "1000",
+          openOrdersMax: 100,
+          poolBaseEquity: "0"
+        },
+        directory,
+        host: "127.0.0.1",
+        port: 0,
+        secret: undefined,
+        tls: undefined
+      }).pipe(
+        Effect.map(({ epoch }) => epoch),
+        Effect.scoped,
+        Effect.provide(Logger.layer([]))
+      )
+    )
+  const restoring = () => readdirSync(directory).filter((name) => name.startsWith("restoring"))
+
+  beforeEach(async () => {
+    place = temporary()
+    directory = join(place.directory, "data")
+    saved = join(place.directory, "backup")
+    await start()
+    await Effect.runPromise(Backup.backup(directory, saved))
+  })
+  afterEach(() => {
+    vi.mocked(Directory.sync).mockReset()
+    place.remove()
+  })
+
+  it("keeps a start refused until a restore succeeds, also after one that fails", async () => {
+    // what an earlier build left when it was killed between its two moves
+    await Effect.runPromise(Backup.backup(saved, join(directory, "restoring")))
+    mkdirSync(join(directory, "replaced"))
+    renameSync(join(directory, "backend"), join(directory, "replaced", "backend"))
+    for (const source of [join(place.directory, "missing"), directory])
+      assert.match(`${await outcome(restore(directory, source))}`, /there is no journal in/u)
+    assert.match(await start(), /was interrupted: run it again/u)
+
+    const restored = await Effect.runPromise(restore(directory, saved))
+    assert.deepStrictEqual(restoring(), [])
+    assert.strictEqual(await start(), restored.epoch)
+  })
+
+  it("keeps its copy until another one is complete", async () => {
+    const { sync } = await vi.importActual<typeof Directory>("../../src/backend/journal/Directory.ts")
+    vi.mocked(Directory.sync).mockImplementation((path) => {
+      if (path.includes("replaced-")) throw new Error("the power fails")
+      sync(path)
+    })
+    assert.match(`${await outcome(restore(directory, directory))}`, /the power fails/u)
+    vi.mocked(Directory.sync).mockReset()
+    assert.match(await start(), /was interrupted: run it again/u)
+
+    assert.match(`${await outcome(restore(directory, directory))}`, /there is no journal in/u)
+    const copy = restoring().find((name) => name !== "restoring")!
+    Journal.read(journalPath(join(directory, copy))).close()
+    const restored = await Effect.runPromise(restore(directory, join(directory, copy)))
+    assert.deepStrictEqual(restoring(), [])
+    assert.strictEqual(await start(), restored.epoch)
+  })
+})

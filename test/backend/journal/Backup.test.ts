@@ -1,0 +1,35 @@
+/** A backup under the loss of power: its name says that it is complete. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { join, relative } from "node:path"
+import { Effect } from "effect"
+import { assert, describe, it, vi } from "vitest"
+import * as Backup from "../../../src/backend/journal/Backup.ts"
+import * as Directory from "../../../src/backend/journal/Directory.ts"
+import { start, temporary } from "../../doubles/FakeBackend.ts"
+
+vi.mock(import("../../../src/backend/journal/Directory.ts"), { spy: true })
+
+describe("a backup", () => {
+  it("gets its name when its files and folders are durable, and the name is durable when it returns", async () => {
+    const place = temporary()
+    const dataDir = join(place.directory, "data")
+    await (await start(dataDir)).stop()
+    writeFileSync(join(dataDir, "jwt-key.json"), "{}")
+    const eras = join(dataDir, "backend", "eras")
+    mkdirSync(eras)
+    writeFileSync(join(eras, "000000000000001.snapshot"), "")
+    const target = join(place.directory, "backup")
+    const before = new Set<string>()
+    const after = new Set<string>()
+    const seen = (path: string) => {
+      ;(existsSync(target) ? after : before).add(relative(place.directory, path).replace("backup.partial", "copy"))
+    }
+    vi.mocked(Directory.sync).mockImplementation(seen)
+    vi.mocked(Directory.syncFile).mockImplementation(seen)
+    const { files } = await Effect.runPromise(Backup.backup(dataDir, target))
+    const folders = ["copy", "copy/backend", "copy/backend/snapshots", "copy/backend/eras"]
+    assert.deepStrictEqual([...before].toSorted(), [...folders, ...files.map((name) => `copy/${name}`)].toSorted())
+    assert.deepStrictEqual([...after], [""])
+    place.remove()
+  })
+})
