@@ -1,14 +1,15 @@
 /** The Python client: its own tests, its wheel, and a complete exchange with the README's programs and the example bots. */
-import { execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { promisify } from "node:util"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { connect, type Exchange as Client, newSeed } from "../../src/sdk/index.ts"
+import { connect, type Exchange as Client, keyOf, newSeed } from "../../src/sdk/index.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { ended, temporaryFolder } from "../../verification/harness/Programs.ts"
 import { hasPython, PYTHON, pythonClient, pythonEnv } from "../../verification/harness/Python.ts"
+import { until, WAIT_MS } from "../../verification/harness/Wait.ts"
 
 const run = promisify(execFile)
 const SLOW = { timeout: 60_000 }
@@ -39,31 +40,45 @@ describe.skipIf(!hasPython)("the Python client", () => {
     folder.remove()
   })
 
-  /** Runs an example; `onLine` receives each line that it prints. Resolves to its lines when it has ended. */
-  const runExample = async (
-    name: string,
+  const examples = join(pythonClient, "examples")
+  /** Runs Python with the examples; `onLine` receives the process at each line that it prints. Resolves to its lines and its end. */
+  const runPython = async (
     args: ReadonlyArray<string>,
-    onLine: (line: string) => unknown = () => {}
-  ): Promise<ReadonlyArray<string>> => {
-    const env = { ...pythonEnv, GATEWAY_URL: exchange.url, GRID_STATE: join(folder.path, "grid.json") }
-    const child = spawn(PYTHON, [join(pythonClient, "examples", name), ...args], {
-      env,
-      stdio: ["ignore", "pipe", "pipe"]
-    })
+    own: Readonly<Record<string, string>> = {},
+    onLine: (child: ChildProcess, lines: ReadonlyArray<string>) => unknown = () => {}
+  ) => {
+    const env = { ...pythonEnv, GATEWAY_URL: exchange.url, GRID_STATE: join(folder.path, "grid.json"), ...own }
+    env.PYTHONPATH += `:${examples}`
+    const child = spawn(PYTHON, args, { env, stdio: ["ignore", "pipe", "pipe"] })
     const lines: Array<string> = []
     let errors = ""
     child.stderr.on("data", (data) => (errors += String(data)))
     createInterface(child.stdout).on("line", (line) => {
       lines.push(line)
-      onLine(line)
+      onLine(child, lines)
     })
     try {
       const code = await new Promise((resolve) => child.once("close", resolve))
-      assert.strictEqual(code, 0, errors)
-      return lines
+      return { lines, code, errors }
     } finally {
       await ended(child)
     }
+  }
+  /** Runs an example to its end; resolves to its lines. */
+  const runExample = async (name: string, ...args: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+    const { code, errors, lines } = await runPython([join(examples, name), ...args])
+    assert.strictEqual(code, 0, errors)
+    return lines
+  }
+  /** A wallet with money, and the seed of its API key. */
+  const openTrader = async () => {
+    const trader = await connect({ url: exchange.url, wallet: newSeed() })
+    const { sub_account_address } = (await trader.user.subAccounts()).list[0]!
+    await trader.account.faucet({ sub_account_address, asset: "USDC", amount: "10000" })
+    const seed = newSeed()
+    const { public_key } = await keyOf(seed)
+    await trader.user.createApiKey({ public_key, label: "bot", scopes: ["read", "trade"] })
+    return { trader, env: { GATEWAY_KEY: seed } }
   }
 
   it("passes its own tests", SLOW, async () => {
@@ -172,9 +187,41 @@ asyncio.run(main())
   })
 
   it("makes a market", SLOW, async () => {
-    const lines = await runExample("maker.py", ["1"])
+    const lines = await runExample("maker.py", "1")
     assert.match(lines[0]!, /^bid \d+\.\d, ask \d+\.\d, position 0$/u)
   })
+
+  it(
+    "keeps its quotes beyond the window of its dead-man's switch, and loses them when it is killed",
+    SLOW,
+    async () => {
+      const { env, trader } = await openTrader()
+      const sides = async () => (await trader.order.realtime({})).list.map(({ side }) => side).toSorted()
+      try {
+        // a line a round, and a round a second: the window is over before the sixth
+        const alive = Promise.withResolvers<ReadonlyArray<string>>()
+        const { errors, lines } = await runPython(
+          ["-c", "import maker; maker.WINDOW_S = 3; maker.main(60)"],
+          env,
+          (child, lines) => {
+            if (lines.length !== 6) return
+            void sides()
+              .then(alive.resolve, alive.reject)
+              .finally(() => child.kill("SIGKILL"))
+          }
+        )
+        assert.isAtLeast(lines.length, 6, errors)
+        assert.deepStrictEqual(await alive.promise, ["Buy", "Sell"])
+        const canceledByDcp = async () =>
+          (await trader.order.history({})).list.filter((order) => order.cancel_type === "CancelByDcp").length
+        assert.strictEqual(await canceledByDcp(), 0)
+        await until("the gateway cancels both quotes", async () => (await canceledByDcp()) === 2, WAIT_MS)
+        assert.deepStrictEqual(await sides(), [])
+      } finally {
+        trader.close()
+      }
+    }
+  )
 
   it("takes and closes a position", SLOW, async () => {
     // the bids outweigh the asks
@@ -182,7 +229,7 @@ asyncio.run(main())
     const market = { sub_account_address: vault, symbol: SYMBOL } as const
     const bid = { ...market, side: "Buy", order_type: "Limit", qty: "5", price: book.bids[0]![0] } as const
     await other.order.create(bid)
-    const lines = await runExample("taker.py", ["1"])
+    const lines = await runExample("taker.py", "1")
     assert.deepStrictEqual([lines[0]!.split(" ")[0], lines.at(-1)], ["bought", "closed"])
     await other.order.cancelAll(market)
   })
@@ -190,7 +237,7 @@ asyncio.run(main())
   it("keeps a grid, and continues it after a restart", SLOW, async () => {
     const market = { sub_account_address: vault, symbol: SYMBOL } as const
     const sell = { ...market, side: "Sell", order_type: "Market", qty: "0.3" } as const
-    const first = runExample("grid.py", ["1"])
+    const first = runExample("grid.py", "1")
     // sells into the grid until one of its bids is filled
     const bot = { isDone: false }
     void first.finally(() => (bot.isDone = true))

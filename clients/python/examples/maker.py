@@ -5,12 +5,13 @@ It leaves no order open when it ends; after a crash the gateway cancels its orde
 """
 
 import sys
+import threading
 import time
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Dict, Optional
 
 from account import URL, api_key
-from trading_gateway import Exchange, errors
+from trading_gateway import Exchange, Live, Lost, errors
 from trading_gateway.models import Order, Side
 
 SYMBOL = "BTC-USDC"
@@ -20,6 +21,9 @@ POSITION_MAX = Decimal("0.05")
 HALF_SPREAD = Decimal("0.0002")
 """Distance of a quote from the mid price, as a part of it."""
 ROUND_S = 1.0
+CONNECT_S = 30.0
+WINDOW_S = 10
+"""Seconds without a private connection after which the gateway cancels the orders."""
 
 
 class Maker:
@@ -28,6 +32,19 @@ class Maker:
         self.market: Dict[str, Any] = {"sub_account_address": exchange.sub_account, "symbol": SYMBOL}
         self.tick = exchange.market.instruments(symbol=SYMBOL).list[0].price_filter.tick_size
         self.book = exchange.book(SYMBOL)
+        self.live = threading.Event()
+        """Whether the private stream is open."""
+
+    def follow(self) -> None:
+        """Keeps the private stream open: where it closes, the window of the dead-man's switch begins."""
+        try:
+            for event in self.exchange.events(["order"]):
+                if isinstance(event, Live):
+                    self.live.set()
+                elif isinstance(event, Lost):
+                    self.live.clear()
+        finally:
+            self.live.clear()
 
     def position(self) -> Decimal:
         """The signed position: a short is negative."""
@@ -76,12 +93,17 @@ class Maker:
 def main(seconds: float) -> None:
     with Exchange.connect(URL, key=api_key()) as exchange:
         maker = Maker(exchange)
+        threading.Thread(target=maker.follow, daemon=True).start()
+        if not maker.live.wait(CONNECT_S):
+            raise SystemExit("the private stream does not open")
         # after a crash the gateway cancels the orders
-        exchange.order.set_switch(sub_account_address=exchange.sub_account, enabled=True, time_window=10)
+        exchange.order.set_switch(sub_account_address=exchange.sub_account, enabled=True, time_window=WINDOW_S)
         end = time.monotonic() + seconds
         try:
             while time.monotonic() < end:
-                maker.round()
+                # an absence cancels once: orders that are placed during it stay after a crash
+                if maker.live.is_set():
+                    maker.round()
                 time.sleep(min(ROUND_S, max(0.0, end - time.monotonic())))
         finally:
             exchange.order.cancel_all(**maker.market)
