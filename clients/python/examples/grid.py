@@ -35,13 +35,17 @@ class Grid:
         """Unfilled quantities of its orders."""
         self.fills = 0
 
-    def place(self, side: Side, price: Decimal) -> None:
-        """Places an order of the grid. A post-only order that would trade has moved past the market: it is left out."""
+    def place(self, side: Side, price: Decimal, filled: Optional[str] = None) -> None:
+        """Places an order of the grid, `filled` being the order that it follows. A post-only order that would trade has moved past the
+        market: it is left out.
+        """
+        order: Dict[str, Any] = {**self.market, "side": side, "qty": QTY, "price": price, "order_link_id": filled}
         try:
-            order = self.exchange.order.create(
-                **self.market, side=side, order_type="Limit", qty=QTY, price=price, post_only=True
-            )
-            self.open[order.order_id] = QTY
+            ref = self.exchange.order.create(order_type="Limit", post_only=True, **order)
+            self.open[ref.order_id] = QTY
+        except errors.DuplicateOrderLinkId as error:
+            # placed before a crash, after which the fill arrived again; so do fills of this order
+            self.open[error.details["order_id"]] = QTY
         except errors.InsufficientBalance as error:
             print(f"not placed: {error}", flush=True)
 
@@ -60,9 +64,9 @@ class Grid:
         if leaves_qty == 0:
             del self.open[order_id]
             if side == "Buy":
-                self.place("Sell", price + self.step)
+                self.place("Sell", price + self.step, order_id)
             else:
-                self.place("Buy", price - self.step)
+                self.place("Buy", price - self.step, order_id)
 
     def catch_up(self) -> None:
         """Reads the fills that the stream could not deliver."""
