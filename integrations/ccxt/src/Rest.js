@@ -69,6 +69,14 @@ const STATUSES = {
 }
 /** Orders of a batch. */
 const BATCH_MAX = 20
+/** Rows of a page, and of a list whose caller states neither a limit nor a time. */
+const PAGE_MAX = 200
+const ROWS_DEFAULT = 50
+/** Most pages of one call. */
+const PAGES_MAX = 50
+const CANDLES_DEFAULT = 200
+const CANDLES_MAX = 1000
+const TRADES_MAX = 1000
 const TRIGGERS_BY = { last: "LastPrice", index: "IndexPrice", mark: "MarkPrice" }
 const DIRECTIONS = { ascending: "Up", up: "Up", descending: "Down", down: "Down" }
 const TIMEFRAMES = {
@@ -310,26 +318,45 @@ export class Rest extends Records {
     if (typeof symbol !== "string") throw new ArgumentsRequired(`${this.id} needs a symbol`)
     return this.market(symbol)
   }
-  /** Filters of a history: market, times and rows a page. `until` of the params is inclusive, as in CCXT. */
-  async filtersOf(symbol, since, limit, params, limitMax = 200) {
+  /** Filters of a history: market and times. `until` of the params is inclusive, as in CCXT. */
+  async filtersOf(symbol, since, limit, params) {
     await this.loadMarkets()
     const { until, ...rest } = this.paramsOf(params)
-    const rows = this.whole(limit, "limit")
     const end = this.whole(until, "until")
     const market = symbol === undefined || symbol === null ? undefined : await this.marketOf(symbol)
     const start = this.whole(since, "since")
     return {
       market,
-      limit: rows,
+      limit: this.whole(limit, "limit"),
       since: start,
       request: this.omitUndefined({
         symbol: market?.id,
         start_time: start,
         end_time: end === undefined ? undefined : end + 1,
-        limit: rows === undefined || rows === 0 ? undefined : Math.min(rows, limitMax),
         ...rest
       })
     }
+  }
+  /** Filters of a list of the caller's sub-account. */
+  async ownFilters(symbol, since, limit, params) {
+    const known = await this.filtersOf(symbol, since, limit, params)
+    return { ...known, request: { ...known.request, sub_account_address: await this.subAccount(known.request) } }
+  }
+  /**
+   * Rows of a list over its pages. Pages begin with the newest row, but a caller who gives `since` wants the oldest ones after it: then, and
+   * with `isWhole`, they are read to their end.
+   */
+  async rowsOf(method, { limit, request, since }, isWhole = false) {
+    const wanted = isWhole || since !== undefined ? Infinity : limit || ROWS_DEFAULT
+    const rows = []
+    let page = { limit: Math.min(wanted, PAGE_MAX), ...request }
+    for (let i = 0; i < PAGES_MAX; i++) {
+      const { list, next_page_cursor: cursor } = await this[method](page)
+      rows.push(...list)
+      if (cursor === "" || rows.length >= wanted) return rows
+      page = { ...page, cursor }
+    }
+    throw new BadRequest(`${this.id} reads ${PAGES_MAX} pages at most: narrow the range with since and until`)
   }
 
   // ---- market data
@@ -367,12 +394,16 @@ export class Rest extends Records {
   }
   async fetchOHLCV(symbol, timeframe = "1m", since = undefined, limit = undefined, params = {}) {
     const { price, ...rest } = this.paramsOf(params)
-    const known = await this.filtersOf(symbol, since, limit, rest, 1000)
+    const known = await this.filtersOf(symbol, since, limit, rest)
     const interval = this.intervalOf(timeframe)
-    const request = { ...known.request, symbol: (await this.marketOf(symbol)).id, interval }
-    // newest first: a start with a limit asks for the first candles after it
-    if (since !== undefined && known.limit > 0 && request.end_time === undefined)
-      request.end_time = since + known.limit * this.parseTimeframe(timeframe) * 1000
+    const rows = Math.min(known.limit || CANDLES_DEFAULT, CANDLES_MAX)
+    const request = { limit: rows, ...known.request, symbol: (await this.marketOf(symbol)).id, interval }
+    // candles are read newest first: the end selects the first ones after the start
+    if (known.since !== undefined)
+      request.end_time = Math.min(
+        request.end_time ?? Infinity,
+        known.since + rows * this.parseTimeframe(timeframe) * 1000
+      )
     const { list } =
       price === "mark"
         ? await this.publicGetMarketMarkPriceKline(request)
@@ -386,9 +417,12 @@ export class Rest extends Records {
     return TIMEFRAMES[timeframe]
   }
   async fetchTrades(symbol, since = undefined, limit = undefined, params = {}) {
-    const known = await this.filtersOf(symbol, undefined, limit, params, 1000)
+    const known = await this.filtersOf(symbol, undefined, limit, params)
     const market = await this.marketOf(symbol)
-    const { list } = await this.publicGetMarketRecentTrade({ ...known.request, symbol: market.id })
+    const rows = known.limit ? Math.min(known.limit, TRADES_MAX) : undefined
+    const { list } = await this.publicGetMarketRecentTrade(
+      this.omitUndefined({ limit: rows, ...known.request, symbol: market.id })
+    )
     return this.parseTrades(list, market, this.whole(since, "since"), known.limit)
   }
   async fetchFundingRate(symbol, params = {}) {
@@ -405,8 +439,8 @@ export class Rest extends Records {
   }
   async fetchFundingRateHistory(symbol = undefined, since = undefined, limit = undefined, params = {}) {
     const market = await this.marketOf(symbol)
-    const known = await this.filtersOf(symbol, since, limit, params, 1000)
-    const { list } = await this.publicGetMarketFundingHistory(known.request)
+    const known = await this.filtersOf(symbol, since, limit, params)
+    const list = await this.rowsOf("publicGetMarketFundingHistory", known)
     const rates = list.map((rate) => this.parseFundingRateHistory(rate))
     return this.filterBySymbolSinceLimit(this.sortBy(rates, "timestamp"), market.symbol, known.since, known.limit)
   }
@@ -418,14 +452,12 @@ export class Rest extends Records {
   }
   async fetchOpenInterestHistory(symbol, timeframe = "1h", since = undefined, limit = undefined, params = {}) {
     const market = await this.marketOf(symbol)
-    const known = await this.filtersOf(symbol, since, limit, params, 200)
-    const interval = { "5m": "5", "15m": "15", "30m": "30", "1h": "60", "4h": "240", "1d": "D" }[timeframe]
-    if (interval === undefined) throw new BadRequest(`${this.id} timeframe must be 5m, 15m, 30m, 1h, 4h or 1d`)
-    const { list } = await this.publicGetMarketOpenInterest({ ...known.request, interval })
-    return this.sortBy(
-      list.map((one) => this.parseOpenInterest(one, market)),
-      "timestamp"
-    )
+    const known = await this.filtersOf(symbol, since, limit, params)
+    const interval = { "5m": "5", "1h": "60", "1d": "D" }[timeframe]
+    if (interval === undefined) throw new BadRequest(`${this.id} timeframe must be 5m, 1h or 1d`)
+    const list = await this.rowsOf("publicGetMarketOpenInterest", { ...known, request: { ...known.request, interval } })
+    const interests = list.map((one) => this.parseOpenInterest(one, market))
+    return this.filterBySinceLimit(this.sortBy(interests, "timestamp"), known.since, known.limit)
   }
   async fetchMarketLeverageTiers(symbol, params = {}) {
     const market = await this.marketOf(symbol)
@@ -455,7 +487,8 @@ export class Rest extends Records {
   async fetchPositions(symbols = undefined, params = {}) {
     await this.loadMarkets()
     const wanted = this.symbolsOf(symbols)
-    const { list } = await this.privateGetPositionList({ limit: 200, ...this.paramsOf(params) })
+    const known = await this.ownFilters(undefined, undefined, undefined, params)
+    const list = await this.rowsOf("privateGetPositionList", known, true)
     const positions = list.map((position) => this.parsePosition(position))
     return this.filterByArrayPositions(positions, "symbol", wanted, false)
   }
@@ -527,34 +560,48 @@ export class Rest extends Records {
   currencyOf(code) {
     return code === undefined || code === null ? undefined : this.currency(this.text(code, "code"))
   }
+  /** Movements of money, whose lists have no filter by time. */
+  async movementsOf(method, since, limit, params) {
+    const known = await this.ownFilters(undefined, since, limit, params)
+    return { ...known, list: await this.rowsOf(method, { ...known, request: this.omit(known.request, "start_time") }) }
+  }
   async fetchDeposits(code = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, request } = await this.filtersOf(undefined, undefined, limit, params)
-    const { list } = await this.privateGetAccountDeposits(request)
-    return this.parseTransactions(list, this.currencyOf(code), this.whole(since, "since"), rows)
+    const {
+      limit: rows,
+      list,
+      since: start
+    } = await this.movementsOf("privateGetAccountDeposits", since, limit, params)
+    return this.parseTransactions(list, this.currencyOf(code), start, rows)
   }
   async fetchWithdrawals(code = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, request } = await this.filtersOf(undefined, undefined, limit, params)
-    const { list } = await this.privateGetAccountWithdrawals(request)
-    return this.parseTransactions(list, this.currencyOf(code), this.whole(since, "since"), rows)
+    const {
+      limit: rows,
+      list,
+      since: start
+    } = await this.movementsOf("privateGetAccountWithdrawals", since, limit, params)
+    return this.parseTransactions(list, this.currencyOf(code), start, rows)
   }
   async fetchTransfers(code = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, request } = await this.filtersOf(undefined, undefined, limit, params)
-    const { list } = await this.privateGetAccountTransfer(request)
-    return this.parseTransfers(list, this.currencyOf(code), this.whole(since, "since"), rows)
+    const {
+      limit: rows,
+      list,
+      since: start
+    } = await this.movementsOf("privateGetAccountTransfer", since, limit, params)
+    return this.parseTransfers(list, this.currencyOf(code), start, rows)
   }
   async fetchLedger(code = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, request, since: start } = await this.filtersOf(undefined, since, limit, params)
-    const { list } = await this.privateGetAccountTransactions(request)
-    return this.parseLedger(list, this.currencyOf(code), start, rows)
+    const known = await this.ownFilters(undefined, since, limit, params)
+    const list = await this.rowsOf("privateGetAccountTransactions", known)
+    return this.parseLedger(list, this.currencyOf(code), known.since, known.limit)
   }
   async fetchFundingHistory(symbol = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, market, request, since: start } = await this.filtersOf(symbol, since, limit, params)
-    const { list } = await this.privateGetAccountFunding(request)
+    const known = await this.ownFilters(symbol, since, limit, params)
+    const list = await this.rowsOf("privateGetAccountFunding", known)
     const payments = this.sortBy(
       list.map((payment) => this.parseIncome(payment)),
       "timestamp"
     )
-    return this.filterBySymbolSinceLimit(payments, market?.symbol, start, rows)
+    return this.filterBySymbolSinceLimit(payments, known.market?.symbol, known.since, known.limit)
   }
   /** Between sub-accounts of the caller, by address. */
   async transfer(code, amount, fromAccount, toAccount, params = {}) {
@@ -691,7 +738,7 @@ export class Rest extends Records {
     return list.map((result) => this.parseBatchResult(result, market))
   }
   async cancelAllOrders(symbol = undefined, params = {}) {
-    const { market, request } = await this.filtersOf(
+    const { market, request } = await this.ownFilters(
       symbol,
       undefined,
       undefined,
@@ -699,7 +746,6 @@ export class Rest extends Records {
     )
     const { trigger, ...rest } = request
     if (trigger !== undefined) rest.order_filter = trigger === true ? "Conditional" : "Active"
-    rest.sub_account_address = await this.subAccount(rest)
     const { list } = await this.privatePostOrderCancelAll(rest)
     return list.map((order) => this.parseOrder(order, market))
   }
@@ -713,16 +759,18 @@ export class Rest extends Records {
   }
   /** Closes the whole position at the market. */
   async closePosition(symbol, side = undefined, params = {}) {
-    const { contracts, side: held } = await this.fetchPosition(symbol)
+    const sub_account_address = await this.subAccount(this.paramsOf(params))
+    const { contracts, side: held } = await this.fetchPosition(symbol, { sub_account_address })
     if (held === undefined) throw new InvalidOrder(`${this.id} has no position in ${symbol}`)
     const way = held === "long" ? "sell" : "buy"
-    return this.createOrder(symbol, "market", way, contracts, undefined, { reduceOnly: true, ...this.paramsOf(params) })
+    return this.createOrder(symbol, "market", way, contracts, undefined, { reduceOnly: true, ...params })
   }
 
   async fetchOrder(id, symbol = undefined, params = {}) {
     await this.loadMarkets()
     const { clientOrderId, ...rest } = this.paramsOf(params)
-    const { list } = await this.privateGetOrderHistory({ ...rest, ...this.referenceOf(id, clientOrderId) })
+    const own = { sub_account_address: await this.subAccount(rest), ...rest }
+    const { list } = await this.privateGetOrderHistory({ ...own, ...this.referenceOf(id, clientOrderId) })
     if (list.length === 0) throw new OrderNotFound(`${this.id} order ${clientOrderId ?? id} not found`)
     return this.parseOrder(list[0], this.safeMarket(list[0].symbol, undefined, "-", "swap"))
   }
@@ -737,18 +785,14 @@ export class Rest extends Records {
     throw new OrderNotFound(`${this.id} order ${order.id} is ${order.status}`)
   }
   async fetchOpenOrders(symbol = undefined, since = undefined, limit = undefined, params = {}) {
-    const {
-      limit: rows,
-      market,
-      request
-    } = await this.filtersOf(symbol, undefined, limit, this.omit(params, "trigger"))
-    const { list } = await this.privateGetOrderRealtime(request)
-    return this.parseOrders(list, market, this.whole(since, "since"), rows)
+    const known = await this.ownFilters(symbol, undefined, limit, this.omit(params, "trigger"))
+    const list = await this.rowsOf("privateGetOrderRealtime", known, true)
+    return this.parseOrders(list, known.market, this.whole(since, "since"), known.limit)
   }
   async fetchOrders(symbol = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, market, request, since: start } = await this.filtersOf(symbol, since, limit, params)
-    const { list } = await this.privateGetOrderHistory(request)
-    return this.parseOrders(list, market, start, rows)
+    const known = await this.ownFilters(symbol, since, limit, params)
+    const list = await this.rowsOf("privateGetOrderHistory", known)
+    return this.parseOrders(list, known.market, known.since, known.limit)
   }
   async fetchClosedOrders(symbol = undefined, since = undefined, limit = undefined, params = {}) {
     return this.fetchOrders(symbol, since, limit, { order_status: "Filled", ...this.paramsOf(params) })
@@ -762,9 +806,9 @@ export class Rest extends Records {
     return this.fetchOrders(symbol, since, limit, { order_status, ...this.paramsOf(params) })
   }
   async fetchMyTrades(symbol = undefined, since = undefined, limit = undefined, params = {}) {
-    const { limit: rows, market, request, since: start } = await this.filtersOf(symbol, since, limit, params)
-    const { list } = await this.privateGetExecutionList({ exec_type: "Trade", ...request })
-    return this.parseTrades(list, market, start, rows)
+    const known = await this.ownFilters(symbol, since, limit, { exec_type: "Trade", ...this.paramsOf(params) })
+    const list = await this.rowsOf("privateGetExecutionList", known)
+    return this.parseTrades(list, known.market, known.since, known.limit)
   }
   async fetchOrderTrades(id, symbol = undefined, since = undefined, limit = undefined, params = {}) {
     return this.fetchMyTrades(symbol, since, limit, { ...this.referenceOf(id, undefined), ...this.paramsOf(params) })
