@@ -126,4 +126,105 @@ describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
         )
     })
   })
+
+  describe("outcomes", () => {
+    it("has an error class for an unknown outcome, and others where nothing was sequenced", () => {
+      const errorOf = (method: string, status: number, reason?: string): string => {
+        try {
+          exchange.handleErrors(
+            status,
+            "",
+            "",
+            method,
+            {},
+            "",
+            reason && { code: "X", message: "no", details: { reason } }
+          )
+          return "none"
+        } catch (error) {
+          return (error as Error).constructor.name
+        }
+      }
+      assert.deepStrictEqual(
+        [
+          errorOf("POST", 500, "InternalError"),
+          errorOf("POST", 502),
+          errorOf("POST", 504),
+          errorOf("POST", 503),
+          errorOf("POST", 503, "DatabaseUnavailable"),
+          errorOf("POST", 503, "DeadlineExceeded")
+        ],
+        Array.from({ length: 6 }, () => "RequestTimeout")
+      )
+      assert.deepStrictEqual(
+        ["BackendUnavailable", "BackendLagging", "Overloaded", "ShuttingDown"].map((reason) =>
+          errorOf("POST", 503, reason)
+        ),
+        ["ExchangeNotAvailable", "ExchangeNotAvailable", "OnMaintenance", "OnMaintenance"]
+      )
+      assert.deepStrictEqual(
+        [errorOf("GET", 500, "InternalError"), errorOf("GET", 502), errorOf("POST", 409, "NotIsolated")],
+        ["ExchangeNotAvailable", "ExchangeNotAvailable", "InvalidOrder"]
+      )
+    })
+
+    it("has a status for each order of a batch whose outcome is known", SLOW, async () => {
+      const one = await another()
+      const item = (code: string, reason: string) => ({ code, message: "no", order_link_id: "a", details: { reason } })
+      const list = [
+        item("SERVICE_UNAVAILABLE", "DeadlineExceeded"),
+        item("INTERNAL", "InternalError"),
+        item("SERVICE_UNAVAILABLE", "Overloaded"),
+        item("BAD_REQUEST", "InsufficientBalance")
+      ]
+      one.privatePostOrderCreateBatch = async () => ({ list })
+      const order = { symbol: SYMBOL, type: "limit", side: "buy", amount: 0.001, price: 45_000 }
+      const orders = await one.createOrders(list.map(() => order))
+      assert.deepStrictEqual(
+        orders.map(({ status }: Any) => status),
+        [undefined, undefined, "rejected", "rejected"]
+      )
+    })
+
+    it("has the final status of an order that cannot be canceled any more", SLOW, async () => {
+      const { id } = await fill()
+      const open = await rest(45_000)
+      const unknown = "00000000-0000-7000-8000-000000000000"
+      const orders = await exchange.cancelOrders([id, open.id, unknown], SYMBOL)
+      assert.deepStrictEqual(
+        orders.map((order: Any) => [order.id, order.status]),
+        [
+          [id, "closed"],
+          [open.id, undefined],
+          [unknown, undefined]
+        ]
+      )
+    })
+
+    it("places an order once though the response to its first attempt is lost", SLOW, async () => {
+      const one = await another()
+      await one.subAccount()
+      one.options.maxRetriesOnFailure = 1
+      const fetch = one.fetch.bind(one)
+      let lost = 0
+      one.fetch = async (...args: ReadonlyArray<unknown>) => {
+        const response = await fetch(...args)
+        if (/create(?:-batch)?$/u.test(String(args[0])) && lost++ % 2 === 0) throw new ccxt.NetworkError("lost")
+        return response
+      }
+      try {
+        const placed = await one.createOrder(SYMBOL, "limit", "buy", 0.001, 44_000)
+        const batch = [{ symbol: SYMBOL, type: "limit", side: "buy", amount: 0.001, price: 44_001 }]
+        const [batched] = await one.createOrders(batch)
+        assert.notStrictEqual(batched.status, "rejected")
+        const open = (await one.fetchOpenOrders(SYMBOL)).map(({ id }: Any) => id)
+        assert.deepStrictEqual([placed.id, batched.id].toSorted(), open.toSorted())
+        // a reference of the caller may be that of an earlier order
+        const own = one.createOrder(SYMBOL, "limit", "buy", 0.001, 44_002, { clientOrderId: "own" })
+        assert.strictEqual(await classOf(own), "DuplicateOrderId")
+      } finally {
+        await exchange.cancelAllOrders(SYMBOL)
+      }
+    })
+  })
 })

@@ -19,7 +19,6 @@ import {
   InvalidAddress,
   InvalidNonce,
   InvalidOrder,
-  MarginModeAlreadySet,
   NoChange,
   NotSupported,
   OnMaintenance,
@@ -47,7 +46,7 @@ const REASONS = {
   LimitReached: InvalidOrder,
   PositionInLiquidation: InvalidOrder,
   LeverageUnchanged: NoChange,
-  NotIsolated: MarginModeAlreadySet,
+  NotIsolated: InvalidOrder,
   StaleTimestamp: InvalidNonce,
   InvalidNonce,
   NonceReused: InvalidNonce,
@@ -67,6 +66,8 @@ const STATUSES = {
   429: RateLimitExceeded,
   503: ExchangeNotAvailable
 }
+/** Reasons of a 503 that guarantee that nothing changed. */
+const UNCHANGED = new Set(["BackendUnavailable", "BackendLagging", "Overloaded", "ShuttingDown"])
 /** Orders of a batch. */
 const BATCH_MAX = 20
 /** Rows of a page, and of a list whose caller states neither a limit nor a time. */
@@ -287,15 +288,17 @@ export class Rest extends Records {
     return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
   }
 
-  handleErrors(status, _text, _url, _method, _headers, _body, response) {
+  handleErrors(status, _text, _url, method, _headers, _body, response) {
     if (status >= 200 && status < 300) return undefined
-    throw this.errorOf(status, response ?? {})
+    throw this.errorOf(status, response ?? {}, method === "POST")
   }
-  /** The CCXT error of an error of the gateway. */
-  errorOf(status, { code, details, message = `HTTP ${status}` }) {
+  /** The CCXT error of an error of the gateway, with its `details`. `changes`: the request may have had its effect despite a 5xx. */
+  errorOf(status, { code, details, message = `HTTP ${status}` }, changes = false) {
     const reason = details?.reason
-    const Kind = REASONS[reason] ?? STATUSES[status] ?? (status >= 500 ? ExchangeNotAvailable : ExchangeError)
-    return new Kind(`${this.id} ${reason ?? code ?? status}: ${message}`)
+    const isUnknown = changes && status >= 500 && !UNCHANGED.has(reason)
+    const known = REASONS[reason] ?? STATUSES[status] ?? (status >= 500 ? ExchangeNotAvailable : ExchangeError)
+    const Kind = isUnknown ? RequestTimeout : known
+    return Object.assign(new Kind(`${this.id} ${reason ?? code ?? status}: ${message}`), { details })
   }
 
   async loadMarkets(reload = false, params = {}) {
@@ -688,17 +691,32 @@ export class Rest extends Records {
 
   async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
     const request = await this.orderRequest(symbol, type, side, amount, price, params)
-    return this.parseOrder(await this.privatePostOrderCreate(request), this.market(symbol))
+    const created = this.privatePostOrderCreate(request).catch((error) => {
+      const placed = this.placedBefore(request, params, error.details)
+      if (placed === undefined) throw error
+      return placed
+    })
+    return this.parseOrder(await created, this.market(symbol))
+  }
+  /** The order that an earlier attempt of the same request placed: the reference that was generated for it is in use. */
+  placedBefore({ order_link_id }, params, details) {
+    const isOwn = params.clientOrderId !== undefined || params.order_link_id !== undefined
+    if (isOwn || details?.reason !== "DuplicateOrderLinkId") return undefined
+    return { code: "OK", order_id: details.order_id, order_link_id }
   }
   async createOrders(orders, params = {}) {
     await this.loadMarkets()
-    const requests = []
+    const asked = []
     for (const order of this.batchOf(orders, "orders")) {
       const own = { ...this.paramsOf(params), ...this.paramsOf(order?.params ?? {}) }
-      requests.push(await this.orderRequest(order?.symbol, order?.type, order?.side, order?.amount, order?.price, own))
+      const { amount, price, side, symbol, type } = order ?? {}
+      asked.push({ own, request: await this.orderRequest(symbol, type, side, amount, price, own) })
     }
-    const { list } = await this.privatePostOrderCreateBatch({ orders: requests })
-    return list.map((result, i) => this.parseBatchResult(result, this.market(orders[i].symbol)))
+    const { list } = await this.privatePostOrderCreateBatch({ orders: asked.map(({ request }) => request) })
+    return list.map((result, i) => {
+      const placed = this.placedBefore(asked[i].request, asked[i].own, result.details)
+      return this.parseCreateResult(placed ?? result, this.market(orders[i].symbol))
+    })
   }
   /** The items of a batch. */
   batchOf(items, name) {
@@ -706,9 +724,13 @@ export class Rest extends Records {
       throw new BadRequest(`${this.id} ${name} must be a list of 1 to ${BATCH_MAX}`)
     return items
   }
-  parseBatchResult(result, market) {
+  /** An order of a batch: `rejected` if it was refused, without a status if its outcome is unknown. */
+  parseCreateResult(result, market) {
     const order = this.parseOrder(result, market)
-    return result.code === "OK" ? order : { ...order, id: undefined, status: "rejected" }
+    if (result.code === "OK") return order
+    const isFault = result.code === "INTERNAL" || result.code === "SERVICE_UNAVAILABLE"
+    const isUnknown = isFault && !UNCHANGED.has(result.details?.reason)
+    return { ...order, id: undefined, status: isUnknown ? undefined : "rejected" }
   }
   /** A reference to an order: its id, or its client order id. */
   referenceOf(id, clientOrderId) {
@@ -735,7 +757,11 @@ export class Rest extends Records {
     const own = await this.ownMarket(symbol, this.paramsOf(params))
     const orders = this.batchOf(ids, "ids").map((id) => ({ ...own, ...this.referenceOf(id, undefined) }))
     const { list } = await this.privatePostOrderCancelBatch({ orders })
-    return list.map((result) => this.parseBatchResult(result, market))
+    // an order that was final already has its final status
+    return list.map((result, i) => {
+      const order = { order_id: ids[i], ...result, order_status: result.details?.order_status }
+      return { ...this.parseOrder(order, market), info: result }
+    })
   }
   async cancelAllOrders(symbol = undefined, params = {}) {
     const { market, request } = await this.ownFilters(
