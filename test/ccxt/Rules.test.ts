@@ -15,6 +15,7 @@ describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
   /** On the first sub-account. */
   let exchange: Any
   let other: Any
+  let second: string
   let price: number
   beforeAll(async () => {
     ;({ ccxt, TradingGateway } = await load())
@@ -25,6 +26,9 @@ describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
     await exchange.loadMarkets()
     await other.loadMarkets()
     price = Number(exchange.priceToPrecision(SYMBOL, (await exchange.fetchTicker(SYMBOL)).markPrice))
+    const addresses = (await exchange.privateGetUserSubAccounts()).list.map((one: Any) => one.sub_account_address)
+    second = addresses.find((address: string) => address !== account.sub_account_address)
+    await exchange.transfer("USDC", 10_000, account.sub_account_address, second)
   }, 90_000)
   afterAll(async () => {
     await exchange?.close()
@@ -127,6 +131,46 @@ describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
     })
   })
 
+  it("keeps sub-accounts apart", SLOW, async () => {
+    const on = { sub_account_address: second }
+    const start = (await exchange.fetchTime()) as number
+    const watcher = await another()
+    const watched = ["watchOrders", "watchMyTrades"].flatMap((method) =>
+      [{}, on].map((params) => watcher[method](SYMBOL, undefined, undefined, params))
+    )
+    const positions = [{}, on].map((params) => watcher.watchPositions([SYMBOL], undefined, undefined, params))
+    // subscribed: the connection carries it
+    await watcher.watchBalance()
+    try {
+      const bought = await fill()
+      await other.createOrder(SYMBOL, "limit", "buy", 0.002, price)
+      const sold = await exchange.createOrder(SYMBOL, "limit", "sell", 0.002, price, on)
+      const resting = await rest(45_000, on)
+      const idsOf = (rows: ReadonlyArray<Any>) => [...new Set(rows.map((row) => row.order ?? row.id))]
+      const [orders, ordersOn, trades, tradesOn] = await Promise.all(watched)
+      assert.deepStrictEqual([orders, trades].map(idsOf), [[bought.id], [bought.id]])
+      assert.deepStrictEqual([ordersOn, tradesOn].map(idsOf), [[sold.id], [sold.id]])
+      const sides = async (lists: ReadonlyArray<Any>) => lists.map((list) => list.map(({ side }: Any) => side))
+      assert.deepStrictEqual(await sides(await Promise.all(positions)), [["long"], ["short"]])
+      assert.deepStrictEqual(
+        await sides([await exchange.fetchPositions([SYMBOL]), await exchange.fetchPositions([SYMBOL], on)]),
+        [["long"], ["short"]]
+      )
+      assert.deepStrictEqual(idsOf(await exchange.fetchOpenOrders(SYMBOL)), [])
+      assert.deepStrictEqual(idsOf(await exchange.fetchOpenOrders(SYMBOL, undefined, undefined, on)), [resting.id])
+      for (const method of ["fetchOrders", "fetchMyTrades"]) {
+        assert.deepStrictEqual(idsOf(await exchange[method](SYMBOL, start)), [bought.id], method)
+        assert.include(idsOf(await exchange[method](SYMBOL, start, undefined, on)), sold.id, method)
+      }
+      await other.createOrder(SYMBOL, "limit", "sell", 0.002, price)
+      await exchange.closePosition(SYMBOL, undefined, on)
+      assert.deepStrictEqual(await exchange.fetchPositions([SYMBOL], on), [])
+    } finally {
+      await exchange.cancelAllOrders(SYMBOL, on)
+      await watcher.close()
+    }
+  })
+
   describe("outcomes", () => {
     it("has an error class for an unknown outcome, and others where nothing was sequenced", () => {
       const errorOf = (method: string, status: number, reason?: string): string => {
@@ -226,5 +270,128 @@ describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
         await exchange.cancelAllOrders(SYMBOL)
       }
     })
+  })
+
+  describe("lost connections", () => {
+    it("keeps a book current though the connection before it closes late", { timeout: 20_000 }, async () => {
+      const one = await another()
+      try {
+        await one.watchOrderBook(SYMBOL)
+        const before = one.clients[one.urlOf(false)]
+        // a half-open connection: its pings time out, and its close takes long
+        const rejected = classOf(one.watchOrderBook(SYMBOL))
+        // the connection carries it
+        await one.watchTicker(SYMBOL)
+        before.onError(new ccxt.RequestTimeout("no pong"))
+        assert.strictEqual(await rejected, "RequestTimeout")
+        await one.watchOrderBook(SYMBOL)
+        const closed = new Promise((resolve) => before.connection.once("close", resolve))
+        before.connection.terminate()
+        await closed
+        const changed = one.watchOrderBook(SYMBOL)
+        await rest(44_500)
+        assert.deepInclude((await changed).bids, [44_500, 0.001])
+      } finally {
+        await exchange.cancelAllOrders(SYMBOL)
+        await one.close()
+      }
+    })
+
+    it("delivers no trade again after a reconnect", { timeout: 20_000 }, async () => {
+      const one = await another()
+      try {
+        await fill()
+        const known = new Set((await one.watchTrades(SYMBOL)).map(({ id }: Any) => id))
+        const lost = classOf(one.watchTrades(SYMBOL))
+        // the connection carries it
+        await one.watchTicker(SYMBOL)
+        one.clients[one.urlOf(false)].connection.terminate()
+        assert.strictEqual(await lost, "NetworkError")
+        const next = one.watchTrades(SYMBOL)
+        await one.watchTicker(SYMBOL)
+        await fill()
+        const trades = (await next) as ReadonlyArray<Any>
+        assert.deepStrictEqual(
+          trades.map(({ id }) => known.has(id)),
+          [false]
+        )
+      } finally {
+        await one.close()
+      }
+    })
+
+    it("reports once that fills of an absence are lost", { timeout: 20_000 }, async () => {
+      const one = await another()
+      try {
+        const lost = classOf(one.watchMyTrades(SYMBOL))
+        const late = classOf(one.watchMyTrades())
+        await one.watchBalance()
+        const client = one.clients[one.urlOf(true)]
+        // a position that the gateway does not know
+        const data = { type: "update", stream_id: "gone", seq: 5, list: [] }
+        one.handleMessage(client, { op: "event", topic: "execution", data })
+        client.connection.terminate()
+        assert.deepStrictEqual(await Promise.all([lost, late]), ["NetworkError", "NetworkError"])
+        const messageOf = (call: Promise<unknown>): Promise<unknown> => call.catch((error: Error) => error.message)
+        assert.include(await messageOf(one.watchMyTrades(SYMBOL)), "fetchMyTrades")
+        const next = one.watchMyTrades(SYMBOL)
+        const { id } = await fill()
+        assert.deepStrictEqual(
+          (await next).map(({ order }: Any) => order),
+          [id]
+        )
+        // this one did not wait when they were lost
+        assert.include(await messageOf(one.watchMyTrades()), "fetchMyTrades")
+      } finally {
+        await one.close()
+      }
+    })
+
+    it("watches on after an error without a topic", { timeout: 20_000 }, async () => {
+      const one = await another()
+      try {
+        const refused = classOf(one.watchOrders(SYMBOL))
+        await one.watchBalance()
+        const client = one.clients[one.urlOf(true)]
+        await client.send({ op: "no such operation" })
+        assert.strictEqual(await refused, "BadRequest")
+        const next = one.watchOrders(SYMBOL)
+        const { id } = await rest(44_600)
+        assert.include(
+          (await next).map((order: Any) => order.id),
+          id
+        )
+      } finally {
+        await exchange.cancelAllOrders(SYMBOL)
+        await one.close()
+      }
+    })
+  })
+
+  it("has no funding payments among the caller's trades", { timeout: 20_000 }, async () => {
+    const one = await another()
+    try {
+      const next = one.watchMyTrades(SYMBOL)
+      const { info } = await one.watchBalance()
+      const record = {
+        exec_id: "f1",
+        exec_type: "Funding",
+        symbol: "BTC-USDC",
+        sub_account_address: info.list[0].sub_account_address,
+        side: "Buy",
+        exec_qty: "1",
+        exec_price: "60000",
+        exec_time: 1
+      }
+      const data = { type: "update", stream_id: "x", seq: 5, list: [record] }
+      one.handleMessage(one.clients[one.urlOf(true)], { op: "event", topic: "execution", data })
+      const { id } = await fill()
+      assert.deepStrictEqual(
+        (await next).map(({ order }: Any) => order),
+        [id]
+      )
+    } finally {
+      await one.close()
+    }
   })
 })

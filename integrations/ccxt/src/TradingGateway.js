@@ -2,6 +2,7 @@
  * The gateway's feeds as CCXT's `watch` methods. Books are verified by sequence and checksum, and reloaded after a fault. After a
  * reconnect the private topics resume at their last event; what cannot be resumed begins with a snapshot.
  */
+import { NetworkError } from "ccxt"
 import { Rest } from "./Rest.js"
 import { Updates } from "./Updates.js"
 
@@ -10,6 +11,9 @@ const DEPTHS = [1, 50, 200, 1000]
 const CHECKSUM_LEVELS = 25
 /** Records that are kept of each kind, or candles of each market. */
 const KEPT_MAX = 1000
+
+/** The name of a topic's records; those of a private topic are apart for each sub-account. */
+const feedOf = (topic, address) => (address === undefined ? topic : `${topic}::${address}`)
 
 /** Levels of one side with the gateway's texts, which the checksum needs. */
 class Ladder {
@@ -32,12 +36,14 @@ class Ladder {
 }
 
 export class TradingGateway extends Rest {
-  /** Books by symbol, records by topic, and candles by topic. */
+  /** Books by topic, records by topic and sub-account, and candles by topic. */
   #books = new Map()
   #updates = new Map()
   #candles = new Map()
   /** Position in the stream of each private topic. */
   #since = new Map()
+  /** Names of watchers that did not wait when fills were lost: their next call fails. */
+  #losses = new Set()
   #balance = { list: [] }
 
   // ---- connections
@@ -70,6 +76,8 @@ export class TradingGateway extends Rest {
     return future
   }
   handleMessage(client, message) {
+    // a connection that was given up may still deliver what it had received
+    if (this.clients[client.url] !== client) return
     switch (message.op) {
       case "pong":
         client.lastPong = this.milliseconds()
@@ -81,8 +89,7 @@ export class TradingGateway extends Rest {
         this.handleError(client, message)
         break
       case "subscribed":
-        // a position that cannot be resumed is followed by snapshots
-        if (message.resume?.recovered === false) for (const topic of message.args) this.#since.delete(topic)
+        if (message.resume?.recovered === false) for (const topic of message.args) this.handleLoss(client, topic)
         break
       case "event":
         this.handleEvent(client, message)
@@ -94,17 +101,36 @@ export class TradingGateway extends Rest {
     delete client.subscriptions.authenticated
     client.reject(this.errorOf(401, message), "authenticated")
   }
-  /** An error of a topic ends its watchers; another one ends all. */
+  /** A position that cannot be resumed: snapshots follow, but fills have none. */
+  handleLoss(client, topic) {
+    this.#since.delete(topic)
+    if (topic !== "execution") return
+    for (const [feed, updates] of this.#updates) {
+      if (feed.split("::")[0] !== topic) continue
+      this.#updates.delete(feed)
+      for (const hash of updates.hashes) {
+        if (hash in client.futures) client.reject(this.lossError(), hash)
+        else this.#losses.add(hash)
+      }
+    }
+  }
+  lossError() {
+    return new NetworkError(`${this.id} fills were lost with a connection: read them with fetchMyTrades`)
+  }
+  /** An error of a topic ends its watchers; another one ends all, since it does not name the message that was refused. */
   handleError(client, message) {
     const { code, topic } = message
     const status = { NOT_FOUND: 404, SERVICE_UNAVAILABLE: 503, UNAUTHORIZED: 401, RateLimitExceeded: 429 }[code] ?? 400
     const error = this.errorOf(status, message)
-    if (topic === undefined) return client.reject(error)
+    if (topic === undefined) {
+      client.subscriptions = {}
+      return client.reject(error)
+    }
     delete client.subscriptions[topic]
     for (const hash of Object.keys(client.futures)) if (hash.split("::")[0] === topic) client.reject(error, hash)
   }
   onClose(client, error) {
-    for (const book of this.#books.values()) if (book.url === client.url) book.isSound = false
+    for (const book of this.#books.values()) if (book.client === client) book.isSound = false
     super.onClose(client, error)
   }
   handleEvent(client, { data, topic }) {
@@ -112,12 +138,16 @@ export class TradingGateway extends Rest {
     if (kind === "orderbook") this.handleOrderBook(client, topic, data)
     else if (kind === "ticker") this.handleTicker(client, topic, data)
     else if (kind === "trade")
-      this.handleRecords(client, topic, data, (trade) => this.parseTrade({ ...trade, symbol: data.symbol }))
+      this.handleRecords(client, topic, data.list, (trade) => this.parseTrade({ ...trade, symbol: data.symbol }))
     else if (kind === "kline") this.handleCandles(client, topic, data)
     else if (data.stream_id !== undefined) {
       this.#since.set(topic, { stream_id: data.stream_id, seq: data.seq })
       if (kind === "account_balance") this.handleBalance(client, topic, data)
-      else this.handleRecords(client, topic, data, PARSERS[kind].bind(this))
+      else {
+        // funding payments are executions, but no trades: fetchFundingHistory has them
+        const list = data.list.filter((record) => record.exec_type !== "Funding")
+        this.handleRecords(client, topic, list, PARSERS[kind].bind(this))
+      }
     }
   }
 
@@ -152,7 +182,7 @@ export class TradingGateway extends Rest {
   handleOrderBook(client, topic, data) {
     let book = this.#books.get(topic)
     if (data.type === "snapshot") {
-      book = { url: client.url, bids: new Ladder(true), asks: new Ladder(false), isSound: true }
+      book = { client, bids: new Ladder(true), asks: new Ladder(false), isSound: true }
       this.#books.set(topic, book)
     } else if (book?.isSound !== true) return undefined
     else if (data.prev_seq !== book.seq) return this.reload(client, topic, book)
@@ -183,7 +213,7 @@ export class TradingGateway extends Rest {
   async watchTrades(symbol, since = undefined, limit = undefined, params = {}) {
     this.paramsOf(params)
     const market = await this.marketOf(symbol)
-    return this.records(`trade.${market.id}`, undefined, since, limit)
+    return this.records(`trade.${market.id}`, undefined, undefined, since, limit)
   }
   async watchOHLCV(symbol, timeframe = "1m", since = undefined, limit = undefined, params = {}) {
     this.paramsOf(params)
@@ -206,35 +236,41 @@ export class TradingGateway extends Rest {
 
   // ---- the caller's own records
 
-  /** Records of a topic: those since the last call, or all with `newUpdates` false. */
-  async records(topic, symbol, since, limit, isPrivate = false) {
+  /** Records of a topic, of a sub-account if it is private: those since the last call, or all with `newUpdates` false. */
+  async records(topic, address, symbol, since, limit) {
+    const feed = feedOf(topic, address)
     const start = this.whole(since, "since")
     const rows = this.whole(limit, "limit")
-    const updates = this.updatesOf(topic)
-    const hash = symbol === undefined ? topic : `${topic}::${symbol}`
-    const future = this.follow(topic, hash, isPrivate)
+    const hash = symbol === undefined ? feed : `${feed}::${symbol}`
+    if (this.#losses.delete(hash)) throw this.lossError()
+    const updates = this.updatesOf(feed)
+    updates.hashes.add(hash)
+    const future = this.follow(topic, hash, address !== undefined)
     if (updates.hasFresh(symbol)) future.catch(() => {})
     else await future
     return this.filterBySinceLimit(updates.take(symbol, !this.newUpdates), start, rows, "timestamp", true)
   }
-  updatesOf(topic) {
-    const idOf = topic === "position" ? ({ symbol }) => symbol : ({ id }) => id
-    if (!this.#updates.has(topic)) this.#updates.set(topic, new Updates(KEPT_MAX, idOf))
-    return this.#updates.get(topic)
+  updatesOf(feed) {
+    const [kind] = feed.split(/[.:]/u)
+    const idOf = kind === "position" ? ({ symbol }) => symbol : ({ id }) => id
+    const areFinal = kind === "trade" || kind === "execution"
+    if (!this.#updates.has(feed)) this.#updates.set(feed, new Updates(KEPT_MAX, idOf, areFinal))
+    return this.#updates.get(feed)
   }
-  handleRecords(client, topic, data, parse) {
-    const updates = this.updatesOf(topic)
-    const records = data.list.map((record) => parse(record))
-    for (const record of records) updates.append(record)
-    if (records.length === 0) return
-    client.resolve(records, topic)
-    for (const symbol of new Set(records.map((record) => record.symbol))) client.resolve(records, `${topic}::${symbol}`)
+  handleRecords(client, topic, list, parse) {
+    const hashes = new Set()
+    for (const item of list) {
+      const record = parse(item)
+      const feed = feedOf(topic, item.sub_account_address)
+      if (this.updatesOf(feed).append(record)) hashes.add(feed).add(`${feed}::${record.symbol}`)
+    }
+    for (const hash of hashes) client.resolve(true, hash)
   }
   async ownRecords(topic, symbol, since, limit, params) {
     await this.loadMarkets()
-    this.paramsOf(params)
+    const address = await this.subAccount(this.paramsOf(params))
     const market = symbol === undefined || symbol === null ? undefined : await this.marketOf(symbol)
-    return this.records(topic, market?.symbol, since, limit, true)
+    return this.records(topic, address, market?.symbol, since, limit)
   }
   async watchOrders(symbol = undefined, since = undefined, limit = undefined, params = {}) {
     return this.ownRecords("order", symbol, since, limit, params)

@@ -2,27 +2,33 @@
 export class Updates {
   #max
   #idOf
+  #areFinal
   /** The newest record of each id, oldest first. */
   #records = new Map()
   /** Records that were not taken yet, by symbol; "" has those of all symbols. */
   #fresh = new Map()
+  /** Names under which watchers wait. */
+  hashes = new Set()
 
-  constructor(max, idOf) {
+  /** `areFinal`: records never change, so one that is known is a repetition, as in the snapshot after a reconnect. */
+  constructor(max, idOf, areFinal) {
     this.#max = max
     this.#idOf = idOf
+    this.#areFinal = areFinal
   }
-  /** Adds a record; one that is not fresh only replaces the one that it has. */
-  append(record, isFresh = true) {
+  /** Adds a record; returns whether it is new or changed. */
+  append(record) {
     const id = this.#idOf(record)
+    if (this.#areFinal && this.#records.has(id)) return false
     this.#records.delete(id)
     this.#records.set(id, record)
     if (this.#records.size > this.#max) this.#records.delete(this.#records.keys().next().value)
-    if (!isFresh) return
     for (const symbol of ["", record.symbol]) {
       const fresh = this.#fresh.get(symbol) ?? []
       if (fresh.push(record) > this.#max) fresh.shift()
       this.#fresh.set(symbol, fresh)
     }
+    return true
   }
   hasFresh(symbol = "") {
     return (this.#fresh.get(symbol)?.length ?? 0) > 0
