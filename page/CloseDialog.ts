@@ -1,6 +1,7 @@
 /** Closes a position, or a share of it, by a market or a limit order. */
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Position } from "../src/domain/Position.ts"
+import type { CreateOrderBody } from "../src/http/api/OrderBodies.ts"
 import type { AccountView } from "./AccountView.ts"
 import { averageOf, fillOf } from "./BookFill.ts"
 import { field, numberInput, plainButton, segments, setValue } from "./Controls.ts"
@@ -10,6 +11,7 @@ import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 import { protectivePrice } from "./OrderPreview.ts"
 import { shareOf } from "./OrderSize.ts"
+import { placeOnce } from "./RequestId.ts"
 
 interface Closing {
   readonly position: Position | undefined
@@ -54,23 +56,25 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     position === undefined ? 0n : shareOf(instrumentOf(position.symbol), Decimal.parse(position.size), percent)
 
   const send = async (): Promise<void> => {
-    const { kind, percent, position, price: limit } = state.value
+    const confirmed = state.value
+    const { kind, percent, position, price: limit } = confirmed
     if (position === undefined) return
     const { side, sub_account_address, symbol } = position
     const order = {
       sub_account_address,
       symbol,
       side: side === "Buy" ? "Sell" : "Buy",
-      reduce_only: true,
-      order_link_id: crypto.randomUUID()
+      reduce_only: true
     } as const
-    const qty = qtyOf(state.value)
+    const qty = qtyOf(confirmed)
     if (qty === 0n) throw new Error("This share is less than the smallest size.")
+    const place = (body: Pick<CreateOrderBody, "order_type" | "qty" | "price" | "close_on_trigger">): Promise<void> =>
+      placeOnce(session, confirmed, { ...order, ...body })
     if (kind === "Market" && percent === 100)
       // 0 closes the whole position, whatever its size is at execution
-      await session.api().create({ ...order, order_type: "Market", qty: "0", close_on_trigger: true })
-    else if (kind === "Market") await session.api().create({ ...order, order_type: "Market", qty: Decimal.format(qty) })
-    else await session.api().create({ ...order, order_type: "Limit", qty: Decimal.format(qty), price: limit })
+      await place({ order_type: "Market", qty: "0", close_on_trigger: true })
+    else if (kind === "Market") await place({ order_type: "Market", qty: Decimal.format(qty) })
+    else await place({ order_type: "Limit", qty: Decimal.format(qty), price: limit })
   }
   const box = dialog(
     "close",

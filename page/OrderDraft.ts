@@ -281,17 +281,16 @@ export const largestOf = (draft: Draft, context: DraftContext): Scaled | undefin
   return largestQty(instrument, tiers, account, order, !hasPrice(draft))
 }
 
-/** The request of a checked draft. */
+/** The request of a checked draft, without its `order_link_id`. */
 export const bodyOf = (
   draft: Draft,
   { exits, qty, trigger }: ReadyOrder,
   to: {
     readonly sub_account_address: string
     readonly symbol: string
-    readonly order_link_id: string
     readonly now_ms: number
   }
-): CreateOrderBody => {
+): Omit<CreateOrderBody, "order_link_id"> => {
   const isLimit = hasPrice(draft)
   const exit = (price: Scaled | undefined) =>
     price === undefined ? undefined : { market: { trigger_price: Decimal.format(price), trigger_by: draft.exitsBy } }
@@ -322,8 +321,6 @@ export const bodyOf = (
             ...(takeProfit === undefined ? {} : { take_profit: takeProfit }),
             ...(stopLoss === undefined ? {} : { stop_loss: stopLoss })
           }
-        }),
-    // a retry of the same request never places a second order
-    order_link_id: to.order_link_id
+        })
   }
 }

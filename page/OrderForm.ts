@@ -24,6 +24,7 @@ import {
 import { orderFacts } from "./OrderFacts.ts"
 import { reveal } from "./OrderSheet.ts"
 import { percentOf, shareOf } from "./OrderSize.ts"
+import { placeOnce } from "./RequestId.ts"
 import { whileBusy } from "./Toasts.ts"
 import type { Session } from "./Session.ts"
 
@@ -163,21 +164,16 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   const send = async (): Promise<void> => {
     const { user } = session
     if (user.value === undefined) return session.signIn()
-    const result = checkDraft(draft.value, context())
-    if (result === undefined) throw new Error(hasPrice(draft.value) ? "Enter a price and a size." : "Enter a size.")
+    const confirmed = draft.value
+    const result = checkDraft(confirmed, context())
+    if (result === undefined) throw new Error(hasPrice(confirmed) ? "Enter a price and a size." : "Enter a size.")
     const { fault, order } = result
     if (order === undefined) {
       inputs[fault!.field].focus()
       throw new Error(fault!.message)
     }
-    await session.api().create(
-      bodyOf(draft.value, order, {
-        sub_account_address: user.value.address,
-        symbol: market.symbol,
-        order_link_id: crypto.randomUUID(),
-        now_ms: market.now()
-      })
-    )
+    const to = { sub_account_address: user.value.address, symbol: market.symbol, now_ms: market.now() }
+    await placeOnce(session, confirmed, bodyOf(confirmed, order, to))
   }
   element.addEventListener("submit", (event) => {
     event.preventDefault()

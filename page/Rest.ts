@@ -60,6 +60,10 @@ const refusalOf = async (response: Response): Promise<ApiFailure> => {
   return new ApiFailure(response.status, reason, message ?? `the gateway responded with status ${response.status}`)
 }
 
+const noAnswer = (): never => {
+  throw new ApiFailure(0, "NoAnswer", "the gateway does not answer")
+}
+
 /** The credential of requests: its headers, and what follows when the gateway refuses it. */
 export interface Credential {
   readonly headers: (request: {
@@ -86,14 +90,12 @@ const send = async <A>(method: string, path: string, content?: object, credentia
     },
     ...(body === undefined ? {} : { body }),
     signal: AbortSignal.timeout(TIMEOUT_MS)
-  }).catch(() => {
-    throw new ApiFailure(0, "NoAnswer", "the gateway does not answer")
-  })
+  }).catch(noAnswer)
   // a refused credential has changed nothing, so the request can be repeated
   if (response.status === 401 && credential?.refused?.() === true) return send(method, path, content, credential)
   if (!response.ok) throw await refusalOf(response)
   // the type parameter follows the schema of the operation
-  return (await response.json()) as A
+  return (await response.json().catch(noAnswer)) as A
 }
 
 interface List<A> {

@@ -4,6 +4,7 @@ import type { Position } from "../src/domain/Position.ts"
 import type { AccountView } from "./AccountView.ts"
 import { dialog } from "./Dialog.ts"
 import { h, setText } from "./Dom.ts"
+import { placeOnce } from "./RequestId.ts"
 
 export const reverseDialog = ({ qty, session }: AccountView): ((position: Position) => void) => {
   let held: Position | undefined
@@ -11,13 +12,12 @@ export const reverseDialog = ({ qty, session }: AccountView): ((position: Positi
   const send = async (): Promise<void> => {
     if (held === undefined) return
     const { side, size, sub_account_address, symbol } = held
-    await session.api().create({
+    await placeOnce(session, held, {
       sub_account_address,
       symbol,
       side: side === "Buy" ? "Sell" : "Buy",
       order_type: "Market",
-      qty: Decimal.format(2n * Decimal.parse(size)),
-      order_link_id: crypto.randomUUID()
+      qty: Decimal.format(2n * Decimal.parse(size))
     })
   }
   const box = dialog("reverse", "Reverse", send, words)

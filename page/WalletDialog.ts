@@ -2,11 +2,13 @@
 import * as Wallet from "../src/client/Wallet.ts"
 import type { ApiKey, SubAccount } from "../src/domain/User.ts"
 import { Scope } from "../src/domain/Enumerations.ts"
+import type { TransferBody } from "../src/http/api/AccountApi.ts"
 import { check, field, plainButton } from "./Controls.ts"
 import { h, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 import * as KeyFile from "./KeyFile.ts"
+import { withRequestId } from "./RequestId.ts"
 import { COLLATERAL, type Session } from "./Session.ts"
 import { table } from "./Table.ts"
 import { whileBusy } from "./Toasts.ts"
@@ -208,19 +210,21 @@ const subAccountSection = (session: Session, shown: Live<boolean>): HTMLElement 
     h("input", { id: "transfer-amount", type: "text", inputmode: "decimal", autocomplete: "off" }),
     h("select", { id: "transfer-to" })
   ]
+  /** The transfer of the last click: the same object while the fields are unchanged. */
+  let confirmed: Omit<TransferBody, "transfer_id"> | undefined
   const transfer = action("Transfer", async () => {
     const from = session.user.value?.address
     if (from === undefined) return
-    const sent = amount.value.trim()
-    await session.api().transfer({
-      transfer_id: crypto.randomUUID(),
+    const next = {
       from_sub_account_address: from,
       to_sub_account_address: to.value,
       asset: COLLATERAL,
-      amount: sent
-    })
+      amount: amount.value.trim()
+    }
+    const sent = JSON.stringify(next) === JSON.stringify(confirmed) ? confirmed! : (confirmed = next)
+    await withRequestId(sent, (transfer_id) => session.api().transfer({ transfer_id, ...sent }))
     amount.value = ""
-    return `Transferred ${sent} ${COLLATERAL}`
+    return `Transferred ${sent.amount} ${COLLATERAL}`
   })
   const moving = h(
     "div",

@@ -86,6 +86,33 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.close()
   })
 
+  it("places an order once, though the response to it is lost", async () => {
+    const { faults, page, watching } = await exchange().open()
+    await fund(page)
+    watching.outage = true
+    await page.route(
+      "**/api/v1/order/create",
+      async (route) => {
+        await route.fetch()
+        await route.abort("connectionreset")
+      },
+      { times: 1 }
+    )
+    await page.locator("#price").fill("59000", SLOW)
+    await page.locator("#qty").fill("0.01", SLOW)
+    await page.locator(".submit").click(SLOW)
+    await shows(page, "#toasts .toast.bad", /the gateway does not answer/u)
+    await shows(page, count("Orders"), /^1$/u)
+    await page.locator(".submit").click(SLOW)
+    await shows(page, "#toasts .toast.plain", /has this order already/u)
+    assert.strictEqual(await page.locator(count("Orders")).innerText(), "1")
+    // the outcome is known: the next click is another order
+    await page.locator(".submit").click(SLOW)
+    await shows(page, count("Orders"), /^2$/u)
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
   it("reports what is throttled and until when, and still cancels", async () => {
     // a browser that cannot keep an API key trades with its session, whose limit is lower
     const withoutKeys = (): void => {

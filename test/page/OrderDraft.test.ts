@@ -74,7 +74,7 @@ const limit: Draft = { ...emptyDraft, price: "60000", size: "0.1" }
 const market: Draft = { ...emptyDraft, tab: "Market", size: "0.1" }
 const conditional: Draft = { ...emptyDraft, tab: "Conditional", trigger: "61000", size: "0.1" }
 const faultOf = (draft: Draft, at = context) => checkDraft(draft, at)?.fault
-const to = { sub_account_address: "0xa", symbol: "BTC-USDC", order_link_id: "one", now_ms: 1_000 }
+const to = { sub_account_address: "0xa", symbol: "BTC-USDC", now_ms: 1_000 }
 const sent = (draft: Draft) => bodyOf(draft, checkDraft(draft, context)!.order!, to)
 
 describe("a draft", () => {
@@ -134,8 +134,7 @@ describe("a draft", () => {
       order_type: "Limit",
       qty: "0.1",
       price: "60000",
-      time_in_force: "GTC",
-      order_link_id: "one"
+      time_in_force: "GTC"
     })
     assert.deepInclude(sent({ ...limit, timeInForce: "GTT", life_ms: 5_000, postOnly: true }), {
       time_in_force: "GTT",
