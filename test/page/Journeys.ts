@@ -113,6 +113,26 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.close()
   })
 
+  it("does not reverse a position that was closed while its dialog is open", async () => {
+    const { faults, page } = await exchange().open()
+    await fund(page)
+    await marketOrder(page, "Buy", "0.1")
+    await shows(page, "#panel-Positions tbody tr", /Long 0\.100/u)
+    await page.getByRole("button", { name: "Reverse the position in BTC-USDC" }).click(SLOW)
+    await shows(page, "#reverse", /sells 0\.200: it closes the long of 0\.100/u)
+    const context = page.context()
+    const second = await exchange().openIn(context)
+    const other = second.page
+    await other.getByRole("button", { name: "Close the position in BTC-USDC" }).click(SLOW)
+    await other.locator("#close .primary").click(SLOW)
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
+    await page.locator("#reverse .primary").click(SLOW)
+    await shows(page, "#reverse-error", /^The position is not the one that is shown any more\./u)
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
+    assert.deepStrictEqual([...faults, ...second.faults], [])
+    await context.close()
+  })
+
   it("reports what is throttled and until when, and still cancels", async () => {
     // a browser that cannot keep an API key trades with its session, whose limit is lower
     const withoutKeys = (): void => {
