@@ -110,11 +110,20 @@ describe("gateway mcp", { timeout: 120_000 }, () => {
 
 describe("the limits of trading", () => {
   const limits = { symbols: new Set([SYMBOL]), maxOrder: parse("100"), maxTotal: parse("150") }
-  const order = { symbol: SYMBOL, qty: "0.001", price: "60000" }
+  const order = { symbol: SYMBOL, side: "Buy", qty: "0.001", price: "60000" } as const
   const held = (position_value: string, leaves_value: string, reduce_only = false) => ({
     positions: [{ position_value }],
-    orders: [{ leaves_value, reduce_only }]
+    orders: [{ leaves_value, reduce_only }],
+    bid: undefined
   })
+  type Reads = Parameters<typeof exposureOf>[0]
+  /** A client whose lists have these pages. */
+  const reading = (orders: object, positions: object, bids: ReadonlyArray<readonly [string, string]> = []) =>
+    ({
+      order: { realtime: () => Effect.succeed({ list: [], next_page_cursor: "", ...orders }) },
+      position: { list: () => Effect.succeed({ list: [], next_page_cursor: "", ...positions }) },
+      market: { orderbook: () => Effect.succeed({ bids }) }
+    }) as unknown as Reads
 
   it("include the value at which they are reached, and count what is held", () => {
     assert.isUndefined(exceeded(limits, order, held("40", "50")))
@@ -135,9 +144,30 @@ describe("the limits of trading", () => {
     const client = {
       order: { realtime: () => read([{ leaves_value: "60", reduce_only: false }], []) },
       position: { list: () => read([], [{ position_value: "60" }]) }
-    } as unknown as Parameters<typeof exposureOf>[0]
-    const exposure = await Effect.runPromise(exposureOf(client, "0x1"))
+    } as unknown as Reads
+    const exposure = await Effect.runPromise(exposureOf(client, "0x1", order))
     assert.match(exceeded(limits, { ...order, qty: "0.0016" }, exposure!)!, /^positions and open orders are worth 120/u)
+  })
+
+  it("value a sale at the best bid that its price lets it trade at", async () => {
+    const sale = { ...order, side: "Sell", qty: "0.002", price: "1" } as const
+    const bids = [["60000", "1"]] as const
+    const now = (await Effect.runPromise(exposureOf(reading({}, {}, bids), "0x1", sale)))!
+    assert.match(exceeded(limits, sale, now)!, /^the order's value is 120; at most 100 is allowed$/u)
+    assert.isUndefined(exceeded(limits, { ...sale, qty: "0.001" }, now))
+    // above the bid it trades at its price
+    assert.isDefined(exceeded(limits, { ...sale, qty: "0.001", price: "100001" }, now))
+    assert.isUndefined(exceeded(limits, sale, { ...now, bid: undefined }))
+    // a purchase trades at its price or below
+    const purchase = { ...sale, side: "Buy" } as const
+    const bought = (await Effect.runPromise(exposureOf(reading({}, {}, bids), "0x1", purchase)))!
+    assert.isUndefined(exceeded(limits, purchase, bought))
+  })
+
+  it("are not checked against a part of the orders or of the positions", async () => {
+    const more = { next_page_cursor: "c" }
+    for (const client of [reading(more, {}), reading({}, more)])
+      assert.isUndefined(await Effect.runPromise(exposureOf(client, "0x1", order)))
   })
 
   it("let orders reduce a position that is above the total", () => {

@@ -5,7 +5,7 @@ import type { Client } from "../../client/index.ts"
 import { VERSION } from "../../http/api/Api.ts"
 import { toPrinted } from "../ErrorOutput.ts"
 import { accountTools, type Failure, marketTools, tradingTools } from "./Tools.ts"
-import { exceeded, exposureOf, OPEN_ORDERS_PAGE, type TradingLimits } from "./TradingLimits.ts"
+import { exceeded, exposureOf, PAGE, type TradingLimits, wrongMarket } from "./TradingLimits.ts"
 
 export interface Options {
   readonly client: Client.Client
@@ -42,8 +42,8 @@ const account = ({ client, url }: Options, sub_account_address: string) => {
   const failing = Effect.mapError((error: unknown): Failure => toPrinted(error, url))
   return accountTools.toLayer({
     get_balances: () => failing(client.account.balances({ query: { sub_account_address } })),
-    get_positions: () => failing(client.position.list({ query: { sub_account_address } })),
-    list_open_orders: () => failing(client.order.realtime({ query: { sub_account_address, limit: OPEN_ORDERS_PAGE } })),
+    get_positions: () => failing(client.position.list({ query: { sub_account_address, limit: PAGE } })),
+    list_open_orders: () => failing(client.order.realtime({ query: { sub_account_address, limit: PAGE } })),
     list_fills: ({ limit }) => failing(client.execution.list({ query: { sub_account_address, limit } }))
   })
 }
@@ -51,31 +51,32 @@ const account = ({ client, url }: Options, sub_account_address: string) => {
 const trading = ({ client, url }: Options, sub_account_address: string, limits: TradingLimits) => {
   const failing = Effect.mapError((error: unknown): Failure => toPrinted(error, url))
   const refuse = (message: string) => Effect.fail<Failure>({ code: "LIMIT", message })
+  const inMarket = <A>(symbol: string, act: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> => {
+    const wrong = wrongMarket(limits, symbol)
+    return wrong === undefined ? act : refuse(wrong)
+  }
   // one order at a time: the check of the next one reads the effect of this one
   const oneByOne = Semaphore.makeUnsafe(1)
   return tradingTools.toLayer({
     place_order: (order) =>
-      oneByOne.withPermit(
+      inMarket(
+        order.symbol,
         Effect.gen(function* () {
-          const now = yield* failing(exposureOf(client, sub_account_address))
+          const now = yield* failing(exposureOf(client, sub_account_address, order))
           if (now === undefined)
-            return yield* refuse(`more than ${OPEN_ORDERS_PAGE} orders are open: cancel some first`)
+            return yield* refuse(`more than ${PAGE} orders or positions are open: cancel or close some first`)
           const limit = exceeded(limits, order, now)
           if (limit !== undefined) return yield* refuse(limit)
           return yield* failing(
             client.order.create({ payload: { ...order, sub_account_address, order_type: "Limit" } })
           )
-        })
+        }).pipe(oneByOne.withPermit)
       ),
     // a cancel is within every limit but the markets
     cancel_order: ({ order_id, symbol }) =>
-      limits.symbols.has(symbol)
-        ? failing(client.order.cancel({ payload: { sub_account_address, symbol, order_id } }))
-        : refuse(`symbol is ${symbol}; this server may trade ${[...limits.symbols].join(", ")}`),
+      inMarket(symbol, failing(client.order.cancel({ payload: { sub_account_address, symbol, order_id } }))),
     cancel_all_orders: ({ symbol }) =>
-      limits.symbols.has(symbol)
-        ? failing(client.order.cancelAll({ payload: { sub_account_address, symbol } }))
-        : refuse(`symbol is ${symbol}; this server may trade ${[...limits.symbols].join(", ")}`)
+      inMarket(symbol, failing(client.order.cancelAll({ payload: { sub_account_address, symbol } })))
   })
 }
 

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import type { Client } from "../../client/index.ts"
 import * as Decimal from "../../domain/Decimal.ts"
+import type { Side } from "../../domain/Enumerations.ts"
 import { mul } from "../../domain/Scaled.ts"
 
 export interface TradingLimits {
@@ -12,42 +13,56 @@ export interface TradingLimits {
   readonly maxTotal: Decimal.Scaled
 }
 
-export interface Exposure {
-  readonly positions: ReadonlyArray<{ readonly position_value: string }>
-  readonly orders: ReadonlyArray<{ readonly leaves_value: string; readonly reduce_only: boolean }>
-}
-
-/** Open orders that a check of the limits reads. */
-export const OPEN_ORDERS_PAGE = 200
-
-/**
- * Positions and open orders of a sub-account; `undefined`: it has more than {@link OPEN_ORDERS_PAGE} open orders. Orders are
- * read first: what fills between the two reads counts twice, not never. Fails as the two requests do.
- */
-export const exposureOf = Effect.fnUntraced(function* (
-  { order, position }: Pick<Client.Client, "order" | "position">,
-  sub_account_address: string
-) {
-  const orders = yield* order.realtime({ query: { sub_account_address, limit: OPEN_ORDERS_PAGE } })
-  const positions = yield* position.list({ query: { sub_account_address } })
-  return orders.next_page_cursor === "" ? { positions: positions.list, orders: orders.list } : undefined
-})
-
 export interface NewOrder {
   readonly symbol: string
+  readonly side: Side
   readonly qty: string
   readonly price: string
   readonly reduce_only?: boolean
 }
 
+/** What a check of the limits reads. */
+export interface Exposure {
+  readonly positions: ReadonlyArray<{ readonly position_value: string }>
+  readonly orders: ReadonlyArray<{ readonly leaves_value: string; readonly reduce_only: boolean }>
+  /** Best bid of the market of a sale; `undefined`: there is none, or the order buys. */
+  readonly bid: string | undefined
+}
+
+/** Positions, and open orders, that a check of the limits reads. */
+export const PAGE = 200
+
+/**
+ * Positions and open orders of a sub-account; `undefined`: it has more than {@link PAGE} of either. Orders are read first: what fills
+ * between the two reads counts twice, not never. Fails as the requests do.
+ */
+export const exposureOf = Effect.fnUntraced(function* (
+  { market, order: orders, position: positions }: Pick<Client.Client, "market" | "order" | "position">,
+  sub_account_address: string,
+  { side, symbol }: Pick<NewOrder, "side" | "symbol">
+) {
+  const query = { sub_account_address, limit: PAGE }
+  const open = yield* orders.realtime({ query })
+  const held = yield* positions.list({ query })
+  if (open.next_page_cursor !== "" || held.next_page_cursor !== "") return undefined
+  const bids = side === "Sell" ? (yield* market.orderbook({ query: { symbol, depth: 1 } })).bids : []
+  return { positions: held.list, orders: open.list, bid: bids[0]?.[0] }
+})
+
+/** Why a market may not be traded; `undefined`: it may. */
+export const wrongMarket = ({ symbols }: TradingLimits, symbol: string): string | undefined =>
+  symbols.has(symbol) ? undefined : `symbol is ${symbol}; this server may trade ${[...symbols].join(", ")}`
+
+/** What an order can trade. The price of a sale is its lowest one: it sells at the bids above it. */
+const valueOf = ({ price, qty }: NewOrder, { bid }: Exposure): Decimal.Scaled =>
+  mul(Decimal.parse(qty), Decimal.max(Decimal.parse(price), Decimal.parse(bid ?? "0")), "up")
+
 const sum = (values: ReadonlyArray<string>): Decimal.Scaled =>
   values.reduce((total, value) => total + Decimal.parse(value), 0n)
 
-/** The limit that an order exceeds, as a sentence; `undefined`: none. An order that only reduces may exceed the total. */
+/** The value that an order exceeds, as a sentence; `undefined`: none. An order that only reduces may exceed the total. */
 export const exceeded = (limits: TradingLimits, order: NewOrder, exposure: Exposure): string | undefined => {
-  if (!limits.symbols.has(order.symbol))
-    return `symbol is ${order.symbol}; this server may trade ${[...limits.symbols].join(", ")}`
-  const value = mul(Decimal.parse(order.qty), Decimal.parse(order.price), "up")
+  const value = valueOf(order, exposure)
   if (value > limits.maxOrder)
     return `the order's value is ${Decimal.format(value)}; at most ${Decimal.format(limits.maxOrder)} is allowed`
   if (order.reduce_only === true) return undefined
