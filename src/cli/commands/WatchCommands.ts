@@ -1,6 +1,7 @@
 /** `book` and `trades`: live market data. */
 import { Console, Effect, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { FeedEvent } from "../../client/FeedEvent.ts"
 import type { LocalBook } from "../../client/index.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { Depth } from "../../domain/Enumerations.ts"
@@ -95,19 +96,32 @@ export const book = Command.make(
 const lineOf = (trade: PublicTrade, paint: Paint): string =>
   `${paint.dim(time(trade.timestamp))}  ${ofSide(trade, paint)(trade.side.padEnd(4))}  ${trade.qty.padStart(10)}  at ${trade.price}`
 
+/** Trades of a snapshot. Source: docs/contract/websocket.md#public-topics. */
+const SNAPSHOT = 50
+
+/** The trades of a feed, each once: after a reconnect, a snapshot repeats those from before it. */
+export const tradesOf = <E, R>(events: Stream.Stream<FeedEvent, E, R>): Stream.Stream<PublicTrade, E | CliError, R> =>
+  Stream.suspend(() => {
+    let printed: ReadonlyArray<string> = []
+    return events.pipe(
+      Stream.mapEffect((event) => {
+        if (event.kind === "refused")
+          return Effect.fail(new CliError({ code: event.error.code, message: event.error.message }))
+        if (event.kind !== "trade") return Effect.succeed([])
+        const list = event.data.list.filter(({ trade_id }) => !printed.includes(trade_id))
+        printed = [...printed, ...list.map(({ trade_id }) => trade_id)].slice(-SNAPSHOT)
+        return Effect.succeed(list)
+      }),
+      Stream.flatMap(Stream.fromIterable)
+    )
+  })
+
 export const trades = Command.make("trades", { symbol, count: count("trades") }, ({ count, symbol }) =>
   Effect.gen(function* () {
     const client = yield* Gateway.anonymous
     const colours = yield* paint
     const json = yield* Json
-    const all = client.events([printTopic({ kind: "trade", symbol })]).pipe(
-      Stream.mapEffect((event) =>
-        event.kind === "refused"
-          ? Effect.fail(new CliError({ code: event.error.code, message: event.error.message }))
-          : Effect.succeed(event.kind === "trade" ? event.data.list : [])
-      ),
-      Stream.flatMap(Stream.fromIterable)
-    )
+    const all = tradesOf(client.events([printTopic({ kind: "trade", symbol })]))
     yield* Stream.runForEach(Stream.take(all, limitOf(count)), (trade) =>
       Console.log(json ? JSON.stringify(trade) : lineOf(trade, colours))
     )
