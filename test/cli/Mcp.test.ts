@@ -6,7 +6,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { TestClock } from "effect/testing"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Wallet from "../../src/client/Wallet.ts"
+import { staySignedIn } from "../../src/cli/commands/McpCommand.ts"
 import { parse } from "../../src/domain/Decimal.ts"
 import { connect, type Exchange as Sdk, keyOf, newSeed } from "../../src/sdk/index.ts"
 import { exceeded, exposureOf } from "../../src/cli/mcp/TradingLimits.ts"
@@ -105,6 +108,25 @@ describe("gateway mcp", { timeout: 120_000 }, () => {
     const { list } = await owner.order.realtime({})
     assert.deepStrictEqual(list.length, 1)
     assert.isFalse((await call("cancel_all_orders", { symbol: SYMBOL })).isError)
+  })
+})
+
+describe("the credential of a server that runs for weeks", () => {
+  it.effect("is renewed every hour, also after a renewal that failed", () => {
+    let [synced, logins] = [0, 0]
+    const client = {
+      syncTime: Effect.suspend(() => (++synced === 2 ? Effect.fail("the gateway is away") : Effect.succeed(0))),
+      login: () => Effect.sync(() => ++logins)
+    } as unknown as Parameters<typeof staySignedIn>[0]
+    return Effect.gen(function* () {
+      yield* Effect.forkChild(staySignedIn(client, Wallet.generate().wallet))
+      yield* TestClock.adjust("8 days")
+      assert.deepStrictEqual([synced, logins], [8 * 24 + 1, 8 * 24])
+      // an API key does not end, but its signatures need the clock
+      yield* Effect.forkChild(staySignedIn(client, undefined))
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual([synced, logins], [8 * 24 + 2, 8 * 24])
+    })
   })
 })
 

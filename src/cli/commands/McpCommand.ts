@@ -12,17 +12,39 @@ import { subAccount } from "./OrderCommands.ts"
 const amount = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.withSchema(Decimal.Decimal), Flag.optional)
 
+/**
+ * Pause between two renewals, in ms. A token is valid for days, so a renewal can fail for days; and a machine that was suspended
+ * meanwhile signs in again within an hour.
+ */
+const RENEWAL_MS = 3_600_000
+
+/** Keeps a client signed in for as long as the process runs: the token of a wallet, and the clock of signatures. */
+export const staySignedIn = (
+  client: Pick<Client.Client, "login" | "syncTime">,
+  wallet: Wallet.Wallet | undefined
+): Effect.Effect<never> =>
+  client.syncTime.pipe(
+    Effect.andThen(wallet === undefined ? Effect.void : client.login(wallet)),
+    // the next one can succeed; until then a tool fails with the error of the gateway
+    Effect.ignore,
+    Effect.andThen(Effect.sleep(RENEWAL_MS)),
+    Effect.forever
+  )
+
 /** The API key of GATEWAY_API_KEY, whose scopes the gateway enforces; else the wallet. */
 const signedIn = Effect.gen(function* () {
   const seed = yield* Config.option(Config.Redacted("GATEWAY_API_KEY"))
-  if (Option.isNone(seed)) return (yield* Gateway.trader).client
+  if (Option.isNone(seed)) {
+    const { client, wallet } = yield* Gateway.trader
+    return { client, wallet }
+  }
   const key = yield* Effect.try({
     try: () => Wallet.fromSeed(Redacted.value(seed.value)),
     catch: () => new CliError({ code: "KEY", message: "GATEWAY_API_KEY is not a seed", hint: "expected 64 hex digits" })
   })
   const client = yield* Client.make({ baseUrl: yield* baseUrl, credential: { type: "api-key", key, bodyHash: true } })
   yield* client.syncTime
-  return client
+  return { client, wallet: undefined }
 })
 
 export const mcp = Command.make(
@@ -61,10 +83,10 @@ export const mcp = Command.make(
         : undefined
     if (!input.account && !trade)
       return yield* serve({ client: yield* Gateway.anonymous, url, subAccount: undefined, limits: undefined })
-    const client = yield* signedIn
+    const { client, wallet } = yield* signedIn
     const first = Effect.map(client.user.subAccounts(), ({ list }) => list[0]!.sub_account_address)
     const own = Option.isSome(input.subAccount) ? input.subAccount.value : yield* first
-    return yield* serve({ client, url, subAccount: own, limits })
+    return yield* Effect.raceFirst(serve({ client, url, subAccount: own, limits }), staySignedIn(client, wallet))
   })
 ).pipe(
   Command.withDescription("Serve the Model Context Protocol on standard input and output; read-only by default"),
