@@ -42,6 +42,8 @@ const merged = (marks: ReadonlyArray<PriceCandle>, trades: ReadonlyArray<Candle>
 
 export class CandleStore {
   private list: Array<Bar> = []
+  /** Market and interval of the bars. */
+  private of = ""
 
   /** Oldest first. */
   get bars(): ReadonlyArray<Bar> {
@@ -50,7 +52,9 @@ export class CandleStore {
   get newest(): Bar | undefined {
     return this.list.at(-1)
   }
-  load(marks: ReadonlyArray<PriceCandle>, trades: ReadonlyArray<Candle>): void {
+  /** Begins anew with the candles of a market and interval. */
+  load(of: string, marks: ReadonlyArray<PriceCandle>, trades: ReadonlyArray<Candle>): void {
+    this.of = of
     this.list = [...merged(marks, trades)]
   }
   /** Adds older candles; returns how many bars are new. */
@@ -60,14 +64,18 @@ export class CandleStore {
     this.list = [...older, ...this.list]
     return older.length
   }
-  /** Takes a candle of trades; returns its bar, or `undefined` if it has no trade or is too old to be drawn. */
-  trade(candle: Candle): Bar | undefined {
-    return hasTrades(candle) ? this.put(ofTrades(candle)) : undefined
+  /**
+   * Takes a candle of trades; returns its bar, or `undefined` if it has no trade, is too old to be drawn, or is of a market or
+   * interval that is not loaded yet.
+   */
+  trade(of: string, candle: Candle): Bar | undefined {
+    return of === this.of && hasTrades(candle) ? this.put(ofTrades(candle)) : undefined
   }
-  /** Takes a mark price; returns the changed bar, or `undefined` if trades already made that bar. */
-  mark(start: number, price: number): Bar | undefined {
+  /** Takes a mark price; returns the changed bar, or `undefined` if it is not loaded yet or trades already made that bar. */
+  mark(of: string, start: number, price: number): Bar | undefined {
     const { newest } = this
-    if (newest === undefined || start < newest.start || (start === newest.start && newest.volume > 0)) return undefined
+    if (of !== this.of || newest === undefined || start < newest.start || (start === newest.start && newest.volume > 0))
+      return undefined
     const { high, low, open } = newest.start === start ? newest : { high: price, low: price, open: price }
     const range = { high: Math.max(high, price), low: Math.min(low, price) }
     return this.put({ start, open, ...range, close: price, volume: 0, turnover: 0 })

@@ -145,6 +145,8 @@ export const mount = (market: Market, session: Session): void => {
   let pointed: number | undefined
 
   const places = (): number => Format.placesOf(market.instrument.value.price_filter.tick_size)
+  /** Market and interval that the user chose; the bars are those of another one until they are loaded. */
+  const chosen = (): string => `${market.symbol} ${market.interval.value}`
   const isHidden = (overlay: ChartLegend.Overlay): boolean => ChartLegend.hidden.value.has(overlay)
 
   const compute = (): void => {
@@ -194,11 +196,12 @@ export const mount = (market: Market, session: Session): void => {
   const load = async (): Promise<void> => {
     const request = ++requests
     hasOlder = false
+    const of = chosen()
     const { symbol } = market
     const interval = market.interval.value
     const { marks, trades } = await read()
     if (request !== requests) return
-    store.load(marks, trades)
+    store.load(of, marks, trades)
     const { tick_size } = market.instrument.value.price_filter
     candles.applyOptions({ priceFormat: { type: "price", precision: places(), minMove: Number(tick_size) } })
     drawAll()
@@ -257,14 +260,14 @@ export const mount = (market: Market, session: Session): void => {
     if (ticker === undefined) return
     const interval = market.interval.value
     const length = (interval === "D" ? 86_400 : Number(interval) * 60) * SECOND_MS
-    if (store.mark(Math.floor(ticker.ts / length) * length, Number(ticker.mark_price)) !== undefined)
+    if (store.mark(chosen(), Math.floor(ticker.ts / length) * length, Number(ticker.mark_price)) !== undefined)
       onFrame(drawNewest)
   }
 
   market.onCandles = ({ interval, list }) => {
     if (interval !== market.interval.value) return
     for (const candle of list) {
-      const bar = store.trade(candle)
+      const bar = store.trade(chosen(), candle)
       // a closed candle and the next one can arrive together
       if (bar !== undefined && candle.confirm) candles.update(candleOf(bar))
       if (bar !== undefined) onFrame(drawNewest)

@@ -11,9 +11,6 @@ export interface LiveFeed {
   readonly stop: () => void
 }
 
-/** Base of the WebSocket endpoints of the gateway that serves this page. */
-const url = location.origin.replace(/^http/u, "ws")
-
 export interface Access {
   readonly authFrame: Feed.Connection["authFrame"]
   readonly renew: Feed.Connection["renew"]
@@ -26,6 +23,8 @@ export const follow = (
   onEvent: (event: Feed.FeedEvent) => void,
   access: Access = ANONYMOUS
 ): LiveFeed => {
+  // the gateway that serves this page
+  const url = location.origin.replace(/^http/u, "ws")
   let feed: Feed.Feed | undefined
   let followed = new Set(topics)
   let wanted = followed

@@ -33,6 +33,9 @@ export const nextStatus = (status: FeedStatus, state: FeedState): FeedStatus => 
   return { state: shown, since_ms, returned: status.returned || status.state.type === "live" }
 }
 
+/** Whether a topic is one of a market: messages of the market before it arrive late. The symbol is the last part. */
+export const isOfMarket = (topic: string, symbol: string): boolean => topic.endsWith(`.${symbol}`)
+
 export class Market {
   readonly instruments: ReadonlyArray<Instrument>
   readonly tiers: ReadonlyArray<RiskTier>
@@ -119,7 +122,7 @@ export class Market {
       const { symbol } = event.data
       return this.tickers.set(new Map([...this.tickers.value, [symbol, event.data]]))
     }
-    if (!event.topic.endsWith(this.symbol)) return
+    if (!isOfMarket(event.topic, this.symbol)) return
     switch (event.kind) {
       case "orderbook":
         return this.book.set(event.book)

@@ -7,6 +7,8 @@ import { found } from "../../page/MarketBar.ts"
 import type { Candle, PriceCandle } from "../../src/domain/Market.ts"
 import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 
+/** Market and interval of the bars. */
+const OF = "BTC-USDC 1"
 const at = (minute: number) => minute * MINUTE_MS
 const mark = (minute: number, close: number): PriceCandle => ({
   start_time: at(minute),
@@ -27,7 +29,7 @@ const trades = (minute: number, close: number, count = 1): Candle => ({
 describe("the bars of the chart", () => {
   it("are the mark candles where nobody traded, and those of trades elsewhere", () => {
     const store = new CandleStore()
-    store.load([mark(3, 103), mark(2, 102), mark(1, 101)], [trades(3, 203, 0), trades(2, 202)])
+    store.load(OF, [mark(3, 103), mark(2, 102), mark(1, 101)], [trades(3, 203, 0), trades(2, 202)])
     assert.deepStrictEqual(
       store.bars.map(({ close, start }) => [start / MINUTE_MS, close]),
       [
@@ -40,22 +42,37 @@ describe("the bars of the chart", () => {
 
   it("follow the mark until a trade makes the bar", () => {
     const store = new CandleStore()
-    store.load([mark(1, 100)], [])
-    store.mark(at(1), 105)
+    store.load(OF, [mark(1, 100)], [])
+    store.mark(OF, at(1), 105)
     assert.deepInclude(store.newest!, { open: 100, high: 105, low: 99, close: 105 })
-    store.mark(at(2), 106)
+    store.mark(OF, at(2), 106)
     assert.deepInclude(store.newest!, { start: at(2), open: 106, close: 106 })
-    store.trade(trades(2, 300))
-    assert.isUndefined(store.mark(at(2), 107))
+    store.trade(OF, trades(2, 300))
+    assert.isUndefined(store.mark(OF, at(2), 107))
     assert.deepInclude(store.newest!, { close: 300, volume: 2 })
-    assert.isUndefined(store.trade(trades(1, 1)), "an older candle")
-    assert.isUndefined(store.trade(trades(3, 1, 0)), "a candle without a trade")
+    assert.isUndefined(store.trade(OF, trades(1, 1)), "an older candle")
+    assert.isUndefined(store.trade(OF, trades(3, 1, 0)), "a candle without a trade")
     assert.strictEqual(store.bars.length, 2)
+  })
+
+  it("take nothing of another market or interval until its candles are loaded", () => {
+    const store = new CandleStore()
+    store.load(OF, [mark(1, 60_000)], [])
+    for (const other of ["ETH-USDC 1", "BTC-USDC 60"]) {
+      assert.isUndefined(store.mark(other, at(2), 3_000))
+      assert.isUndefined(store.trade(other, trades(2, 3_000)))
+    }
+    assert.deepStrictEqual(
+      store.bars.map(({ close }) => close),
+      [60_000]
+    )
+    store.load("ETH-USDC 1", [mark(1, 3_000)], [])
+    assert.isDefined(store.trade("ETH-USDC 1", trades(2, 3_001)))
   })
 
   it("get older ones in front, each once", () => {
     const store = new CandleStore()
-    store.load([mark(5, 5), mark(4, 4)], [])
+    store.load(OF, [mark(5, 5), mark(4, 4)], [])
     assert.strictEqual(store.prepend([mark(4, 9), mark(3, 3), mark(2, 2)], []), 2)
     assert.deepStrictEqual(
       store.bars.map(({ close }) => close),
