@@ -87,6 +87,9 @@ export class PagedList<A> {
   private readonly key: (record: A) => string
   /** Counts resets, so that the response of a request before one is ignored. */
   private resets = 0
+  /** Refreshes that were requested, and the newest one whose response was taken. */
+  private requested = 0
+  private taken = 0
 
   constructor(read: (cursor: string) => Promise<Page<A>>, key: (record: A) => string) {
     this.read = read
@@ -99,9 +102,11 @@ export class PagedList<A> {
   }
   /** Reads the first page again and puts it in front of what is known. */
   async refresh(): Promise<void> {
-    const at = this.resets
+    const [at, request] = [this.resets, ++this.requested]
     const page = await this.read("")
-    if (at !== this.resets) return
+    // a response that a newer one has overtaken is older than what is shown
+    if (at !== this.resets || request < this.taken) return
+    this.taken = request
     const isJoined = page.list.some((record) =>
       this.records.value.some((known) => this.key(known) === this.key(record))
     )
@@ -114,8 +119,10 @@ export class PagedList<A> {
   /** Reads the next page. */
   async more(): Promise<void> {
     const at = this.resets
-    const { list, next_page_cursor } = await this.read(this.cursor.value ?? "")
-    if (at !== this.resets) return
+    const cursor = this.cursor.value
+    const { list, next_page_cursor } = await this.read(cursor ?? "")
+    // a list that was begun anew meanwhile has another next page
+    if (at !== this.resets || cursor !== this.cursor.value) return
     const known = new Set(this.records.value.map(this.key))
     this.records.set([...this.records.value, ...list.filter((record) => !known.has(this.key(record)))])
     this.cursor.set(next_page_cursor)
