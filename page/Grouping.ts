@@ -1,6 +1,7 @@
 /** Grouping of book levels: bids down and asks up to a multiple of a step, so that no price looks better than it is. */
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Level } from "../src/domain/Market.ts"
+import type { Order } from "../src/domain/Order.ts"
 
 /** Steps to choose from, as multiples of the market's tick. */
 export const multiples = ["1", "10", "100", "1000"] as const
@@ -11,7 +12,7 @@ export const stepOf = (tick: string, multiple: Multiple): string =>
   Decimal.format(Decimal.parse(tick) * BigInt(multiple))
 
 /** The multiple of the step in which a price is shown. */
-export const groupOf = (price: string, step: string, isBid: boolean): string => {
+const groupOf = (price: string, step: string, isBid: boolean): string => {
   const size = Decimal.parse(step)
   return Decimal.format(Decimal.divide(Decimal.parse(price), size, isBid ? "down" : "up") * size)
 }
@@ -25,3 +26,15 @@ export const groupLevels = (levels: ReadonlyArray<Level>, step: string, isBid: b
   }
   return [...groups].map(([price, qty]) => [price, Decimal.format(qty)] as const)
 }
+
+/** The groups in which a user has orders. One that has not triggered is not in the book. */
+export const ownGroups = (
+  orders: ReadonlyArray<Pick<Order, "order_status" | "price" | "side" | "symbol">>,
+  symbol: string,
+  step: string
+): ReadonlySet<string> =>
+  new Set(
+    orders
+      .filter((order) => order.symbol === symbol && order.order_status !== "Untriggered")
+      .map(({ price, side }) => groupOf(price, step, side === "Buy"))
+  )

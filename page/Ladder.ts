@@ -6,7 +6,7 @@ import { select } from "./Controls.ts"
 import { h, place, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
-import { groupLevels, groupOf, type Multiple, multiples, stepOf } from "./Grouping.ts"
+import { groupLevels, type Multiple, multiples, ownGroups, stepOf } from "./Grouping.ts"
 import type { Market } from "./Market.ts"
 import type { Session } from "./Session.ts"
 
@@ -102,9 +102,7 @@ export const mount = (market: Market, session: Session, onPrice: (price: string)
       Format.placesOf(price_filter.tick_size),
       Format.placesOf(lot_size_filter.qty_step)
     ]
-    const own = new Set<string>()
-    for (const { price, side, symbol: of } of HashMap.values(session.account.value.orders))
-      if (of === symbol) own.add(groupOf(price, step, side === "Buy"))
+    const own = ownGroups([...HashMap.values(session.account.value.orders)], symbol, step)
     const book = market.book.value
     const sides = [
       [asks, groupLevels(book?.asks() ?? [], step, false).slice(0, LEVELS)],

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { CandleStore } from "../../page/CandleStore.ts"
 import { reachOf } from "../../page/Depth.ts"
-import { groupLevels } from "../../page/Grouping.ts"
+import { groupLevels, ownGroups } from "../../page/Grouping.ts"
 import { movingAverage, vwap } from "../../page/Indicators.ts"
 import { found } from "../../page/MarketBar.ts"
 import type { Candle, PriceCandle } from "../../src/domain/Market.ts"
@@ -119,6 +119,16 @@ describe("the book", () => {
       ["102", "3"],
       ["103", "4"]
     ])
+  })
+  it("has own orders at their groups, without those that have not triggered", () => {
+    const order = { symbol: "BTC-USDC", side: "Buy", order_status: "New" } as const
+    const orders = [
+      { ...order, price: "100.9" },
+      { ...order, side: "Sell", price: "102.1" },
+      { ...order, price: "99", order_status: "Untriggered" },
+      { ...order, price: "98", symbol: "ETH-USDC" }
+    ] as const
+    assert.deepStrictEqual([...ownGroups(orders, "BTC-USDC", "1")], ["100", "103"])
   })
   it("is drawn to its outliers, without them", () => {
     assert.strictEqual(reachOf(100, [99, 98, 97, 101, 102, 103]), 3)
