@@ -54,7 +54,8 @@ export const mount = (market: Market, session: Session): HTMLElement => {
     const { value: user } = session.user
     if (user === undefined) throw new Error("Sign in first.")
     const { leverage, mode } = choice.value
-    const body = { sub_account_address: user.address, symbol: market.symbol, leverage }
+    const { symbol } = market
+    const body = { sub_account_address: user.address, symbol, leverage }
     const now = setting()
     if (now?.margin_mode === mode && now.leverage === leverage) return
     try {
@@ -62,8 +63,9 @@ export const mount = (market: Market, session: Session): HTMLElement => {
       const set = isSwitch
         ? await session.api().switchMarginMode({ ...body, margin_mode: mode })
         : { ...(await session.api().setLeverage(body)), margin_mode: mode }
-      session.setSetting(market.symbol, set)
-      toast("good", `${market.symbol}: ${set.margin_mode} margin, leverage ${set.leverage}×`)
+      // the user may have chosen another market meanwhile
+      session.setSetting(symbol, set)
+      toast("good", `${symbol}: ${set.margin_mode} margin, leverage ${set.leverage}×`)
     } catch (error) {
       reset()
       throw error

@@ -133,6 +133,38 @@ export const journeys = (exchange: () => PageExchange): void => {
     await context.close()
   })
 
+  it("keeps a leverage for its market, though the response arrives in another one", async () => {
+    const { faults, page } = await exchange().open()
+    await fund(page)
+    const choose = async (symbol: string): Promise<void> => {
+      await page.getByRole("button", { name: new RegExp(`^${symbol}`, "u") }).click(SLOW)
+      await shows(page, "#only-here + span", new RegExp(symbol, "u"))
+      await shows(page, "#margin-settings", /×/u)
+    }
+    await choose("ETH-USDC")
+    const before = await page.locator("#margin-settings").innerText()
+    await choose("BTC-USDC")
+    let respond = (): void => {}
+    await page.route("**/api/v1/position/set-leverage", async (route) => {
+      await new Promise<void>((resolve) => (respond = resolve))
+      await route.continue()
+    })
+    await page.locator("#margin-settings").click(SLOW)
+    await page.locator("#leverage").fill("37")
+    const sent = page.waitForRequest("**/api/v1/position/set-leverage", SLOW)
+    await page.locator("#margin .primary").click(SLOW)
+    await sent
+    await page.keyboard.press("Escape")
+    await choose("ETH-USDC")
+    respond()
+    await shows(page, "#toasts .toast.good", /^BTC-USDC: Cross margin, leverage 37×/u)
+    assert.strictEqual(await page.locator("#margin-settings").innerText(), before)
+    await choose("BTC-USDC")
+    await shows(page, "#margin-settings", /Cross · 37×/u)
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
   it("reports what is throttled and until when, and still cancels", async () => {
     // a browser that cannot keep an API key trades with its session, whose limit is lower
     const withoutKeys = (): void => {
