@@ -101,7 +101,7 @@ export interface ExecutionQuery extends ListQuery {
 
 /** An execution with its row id. */
 export interface PastExecution {
-  /** Increases along the stream, also across a restart of its numbering. */
+  /** Increases along the stream, also across a restart of its numbering. Ids begin again where the model is cleared. */
   readonly id: number
   readonly user_id: string
   readonly execution: Execution

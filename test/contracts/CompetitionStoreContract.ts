@@ -5,6 +5,7 @@ import {
   type CompetitionKey,
   type CompetitionRecord,
   CompetitionStore,
+  type CountedRow,
   type Entry,
   placeOf
 } from "../../src/services/rewards/CompetitionStore.ts"
@@ -47,6 +48,8 @@ export const entry = (address: string, fields: Partial<Entry> = {}): Entry => ({
   multiplier_bps: undefined,
   ...fields
 })
+/** Before the first event. */
+export const fromTheFirst: CountedRow = { counted_to: 0, stream: undefined }
 const ids = (some: ReadonlyArray<CompetitionRecord>) => some.map(({ id }) => id)
 const addresses = (some: ReadonlyArray<Entry>) => some.map(({ sub_account_address }) => sub_account_address)
 
@@ -56,20 +59,21 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
       Effect.gen(function* () {
         const store = yield* CompetitionStore
         const first = competition(1, { symbol: "BTC-USDC", state: "draft" })
-        yield* store.create(first, 7)
+        yield* store.create(first, { counted_to: 7, stream: "s1" })
         assert.deepStrictEqual(yield* store.get(first.id), first)
         assert.isUndefined(yield* store.get(idOf(99)))
         assert.deepStrictEqual(yield* store.tally(first.id), {
           revision: 0,
           counted_to: 7,
+          stream: "s1",
           eligible_total: "0",
           settling: false
         })
         assert.strictEqual(
-          (yield* Effect.flip(store.create(competition(2, { slug: first.slug }), 0)))._tag,
+          (yield* Effect.flip(store.create(competition(2, { slug: first.slug }), fromTheFirst)))._tag,
           "SlugTaken"
         )
-        yield* store.create(competition(2, { state: "draft" }), 0)
+        yield* store.create(competition(2, { state: "draft" }), fromTheFirst)
         const taking = competition(2, { slug: first.slug, state: "draft" })
         assert.strictEqual((yield* Effect.flip(store.update(taking, "draft")))._tag, "SlugTaken")
         const changed = competition(2, { title: "Spring", end_time_ms: 3_000, state: "draft", symbol: "ETH-USDC" })
@@ -81,7 +85,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
     it.effect("keeps the state of one that is being settled, and settles none that was canceled", () =>
       Effect.gen(function* () {
         const store = yield* CompetitionStore
-        for (const n of [41, 42]) yield* store.create(competition(n), 0)
+        for (const n of [41, 42]) yield* store.create(competition(n), fromTheFirst)
         const cancelled = (n: number) => competition(n, { state: "cancelled" })
         const before = yield* store.tally(idOf(41))
         // applied twice, as by two gateways or after a restart; the first time outpaces who saw the tally before
@@ -114,7 +118,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
           competition(14, { symbol, start_time_ms: 300, end_time_ms: 400 }),
           competition(15, { symbol, state: "draft" })
         ]
-        for (const one of some) yield* store.create(one, 0)
+        for (const one of some) yield* store.create(one, fromTheFirst)
         yield* store.finalize(idOf(11), 250)
         yield* store.finalize(idOf(11), 260)
         const query = { symbol, now: 250, limit: 10, after: undefined }
@@ -146,7 +150,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
       Effect.gen(function* () {
         const store = yield* CompetitionStore
         const id = idOf(21)
-        yield* store.create(competition(21), 0)
+        yield* store.create(competition(21), fromTheFirst)
         const entries = [
           entry("0x01", { score: "99.999999999999999999" }),
           entry("0x02", { score: "100", last_time: 9 }),
@@ -155,7 +159,11 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
           entry("0x05", { score: "100", last_time: 9 }),
           entry("0x06", { score: "5000", ineligible_reason: "min_active_days", user_id: "bob", multiplier_bps: 12_500 })
         ]
-        yield* store.advance(id, { revision: 1, counted_to: 4, eligible_total: "1", settling: false }, entries)
+        yield* store.advance(
+          id,
+          { revision: 1, counted_to: 4, stream: "s1", eligible_total: "1", settling: false },
+          entries
+        )
         const ranked = ["0x03", "0x04", "0x02", "0x05", "0x01"]
         assert.deepStrictEqual(addresses(yield* store.ranked(id, undefined, 10)), ranked)
         const after = placeOf(entries[1]!)
@@ -176,8 +184,8 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
       Effect.gen(function* () {
         const store = yield* CompetitionStore
         const id = idOf(31)
-        yield* store.create(competition(31), 0)
-        const next = { revision: 1, counted_to: 10, eligible_total: "1000", settling: false }
+        yield* store.create(competition(31), fromTheFirst)
+        const next = { revision: 1, counted_to: 10, stream: "s1", eligible_total: "1000", settling: false }
         const outcomes = yield* Effect.forEach(
           ["0x01", "0x02", "0x03"],
           (address) => Effect.result(store.advance(id, next, [entry(address)])),
@@ -195,6 +203,30 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         const again = yield* store.entries(id, addresses(many))
         assert.strictEqual(again.length, 150)
         assert.strictEqual(again.find((one) => one.sub_account_address === "0xf0000")?.score, "7")
+      })
+    )
+
+    it.effect("starts over without entries, for a caller that saw the last change", () =>
+      Effect.gen(function* () {
+        const store = yield* CompetitionStore
+        const [id, other] = [idOf(51), idOf(52)]
+        for (const n of [51, 52]) {
+          yield* store.create(competition(n), fromTheFirst)
+          const tally = { revision: 1, counted_to: 10, stream: "s1", eligible_total: "1000", settling: false }
+          yield* store.advance(idOf(n), tally, [entry("0x01")])
+        }
+        assert.strictEqual((yield* Effect.flip(store.startOver(id, 0, "s2")))._tag, "Outpaced")
+        assert.deepStrictEqual(yield* store.entries(id, ["0x01"]), [entry("0x01")])
+        yield* store.startOver(id, 1, "s2")
+        assert.deepStrictEqual(yield* store.tally(id), {
+          revision: 2,
+          counted_to: 0,
+          stream: "s2",
+          eligible_total: "0",
+          settling: false
+        })
+        assert.deepStrictEqual(yield* store.walk(id, "", 10), [])
+        assert.deepStrictEqual(yield* store.walk(other, "", 10), [entry("0x01")])
       })
     )
   })

@@ -66,20 +66,51 @@ export const suite = <E>(name: string, layer: Layer.Layer<RewardStore, E>) =>
       Effect.gen(function* () {
         const store = yield* RewardStore
         const day = reward(2001, { user_id: "ref", kind: "referral", amount: "0.1", due_time: 1_000 })
-        const start = yield* store.counted("fees")
-        assert.deepStrictEqual(start, { to: 0, through: 0 })
-        yield* store.accrue("fees", start, { to: 5, through: 10 }, [day])
-        const again = yield* Effect.flip(store.accrue("fees", start, { to: 5, through: 10 }, [day]))
+        const start = yield* store.counted("referral")
+        assert.deepStrictEqual(start, { to: 0, through: 0, stream: undefined })
+        yield* store.accrue("referral", start, { to: 5, through: 10, stream: "s1" }, [day])
+        const again = yield* Effect.flip(store.accrue("referral", start, { to: 5, through: 10, stream: "s1" }, [day]))
         assert.strictEqual(again._tag, "Outpaced")
-        const from = yield* store.counted("fees")
-        assert.deepStrictEqual(from, { to: 5, through: 10 })
-        yield* store.accrue("fees", from, { to: 9, through: 999 }, [{ ...day, amount: "0.000000000000000001" }])
+        const from = yield* store.counted("referral")
+        assert.deepStrictEqual(from, { to: 5, through: 10, stream: "s1" })
+        yield* store.accrue("referral", from, { to: 9, through: 999, stream: "s1" }, [
+          { ...day, amount: "0.000000000000000001" }
+        ])
         const growing = yield* store.get("ref", day.reward_id)
         assert.strictEqual(growing?.amount, "0.100000000000000001")
         assert.strictEqual(growing?.status, "pending")
         assert.isFalse(yield* store.claim(day.reward_id, "0x1", 7))
-        yield* store.accrue("fees", { to: 9, through: 999 }, { to: 9, through: 1_000 }, [])
+        yield* store.accrue(
+          "referral",
+          { to: 9, through: 999, stream: "s1" },
+          { to: 9, through: 1_000, stream: "s1" },
+          []
+        )
         assert.strictEqual((yield* store.get("ref", day.reward_id))?.status, "claimable")
+      })
+    )
+
+    it.effect("deletes what is pending of a source whose stream is another one", () =>
+      Effect.gen(function* () {
+        const store = yield* RewardStore
+        const day = (n: number, due_time: number) => reward(n, { user_id: "other", kind: "referral", due_time })
+        const start = yield* store.counted("referral")
+        const from = { to: 9, through: 3_000, stream: "s1" }
+        yield* store.accrue("referral", start, from, [day(4001, 3_000), day(4002, 4_000), day(4003, 4_000)])
+        const to = { to: 2, through: 3_000, stream: "s2" }
+        // who has seen another stream at the same row
+        const late = yield* Effect.flip(store.accrue("referral", { ...from, stream: "s0" }, to, []))
+        assert.strictEqual(late._tag, "Outpaced")
+        yield* store.accrue("referral", from, to, [{ ...day(4002, 4_000), amount: "3" }])
+        assert.deepStrictEqual(yield* store.counted("referral"), to)
+        const list = yield* store.list({ ...all, user_id: "other" })
+        assert.deepStrictEqual(
+          list.map(({ amount, reward_id, status }) => [reward_id, amount, status]),
+          [
+            [idOf(4002), "3", "pending"],
+            [idOf(4001), "12.5", "claimable"]
+          ]
+        )
       })
     )
 

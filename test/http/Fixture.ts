@@ -374,7 +374,8 @@ export const ports = (doubles: Doubles) =>
       update: () => Effect.void,
       get: () => Effect.succeed(draft),
       list: () => Effect.succeed([]),
-      tally: () => Effect.succeed({ revision: 1, counted_to: 0, eligible_total: "0", settling: false }),
+      tally: () =>
+        Effect.succeed({ revision: 1, counted_to: 0, stream: undefined, eligible_total: "0", settling: false }),
       entriesOf: () => Effect.succeed([]),
       ranked: () => Effect.succeed([]),
       advance: () => Effect.void,

@@ -16,6 +16,7 @@ import { AuditStore } from "../../src/services/identity/AuditStore.ts"
 import { CompetitionStore } from "../../src/services/rewards/CompetitionStore.ts"
 import { RewardStore } from "../../src/services/rewards/RewardStore.ts"
 import { entry as auditEntry } from "../contracts/AuditStoreContract.ts"
+import { fromTheFirst } from "../contracts/CompetitionStoreContract.ts"
 import { START, uuid } from "../../verification/harness/Records.ts"
 import { ADMIN, draft, type Gateway, gateway, tokenCaller, userId } from "../http/Fixture.ts"
 
@@ -130,7 +131,7 @@ const competitions: Walk = {
             start_time_ms: time(n),
             end_time_ms: time(n) + 1
           },
-          0
+          fromTheFirst
         )
       )
     ),
@@ -147,7 +148,7 @@ const ranks: Walk = {
   put: (numbers) =>
     Effect.gen(function* () {
       const store = yield* CompetitionStore
-      if (numbers[0] === 0) yield* store.create(competition, 0)
+      if (numbers[0] === 0) yield* store.create(competition, fromTheFirst)
       const tally = yield* store.tally(competition.id)
       yield* store.advance(
         competition.id,

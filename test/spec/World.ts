@@ -159,8 +159,8 @@ export const makeWorld = async (
     const put = RewardStore.use((store) =>
       status === "claimable"
         ? store.grant([reward])
-        : Effect.flatMap(store.counted("spec"), (from) =>
-            store.accrue("spec", from, { to: from.to + 1, through: now }, [reward])
+        : Effect.flatMap(store.counted("activation"), (from) =>
+            store.accrue("activation", from, { ...from, to: from.to + 1, through: now }, [reward])
           )
     )
     await Effect.runPromise(put.pipe(Effect.provide(rewardsOf)))

@@ -11,7 +11,8 @@ import {
   type DayUnits,
   type Entry,
   placeOf,
-  SlugTaken
+  SlugTaken,
+  type Tally
 } from "../../services/rewards/CompetitionStore.ts"
 import { Outpaced } from "../../services/rewards/RewardStore.ts"
 import { migrateCompetitions } from "./migrations/users.ts"
@@ -36,6 +37,7 @@ interface Row {
 interface TallyRow {
   readonly revision: number | string
   readonly counted_to: number | string
+  readonly stream: string | null
   readonly eligible_total: string
   readonly settling: boolean | number
 }
@@ -125,8 +127,18 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
         place: placeOf(entry) ?? null
       })
 
+      /** Writes a tally if its revision is the next one. */
+      const moved = (id: string, { counted_to, eligible_total, revision, stream }: Omit<Tally, "settling">) =>
+        Effect.flatMap(
+          sql`
+            UPDATE competitions SET revision = ${revision}, counted_to = ${counted_to}, stream = ${stream ?? null},
+              eligible_total = ${eligible_total}
+            WHERE id = ${id} AND revision = ${revision - 1} RETURNING 1`,
+          (rows) => (rows.length > 0 ? Effect.void : Effect.fail(new Outpaced()))
+        )
+
       return CompetitionStore.of({
-        create: (competition, counted_to) =>
+        create: (competition, { counted_to, stream }) =>
           Effect.catch(
             Effect.asVoid(sql`
               INSERT INTO competitions ${sql.insert({
@@ -136,6 +148,7 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
                 finalized_time: competition.finalized_time ?? null,
                 revision: 0,
                 counted_to,
+                stream: stream ?? null,
                 eligible_total: "0"
               })}`),
             slugOr
@@ -170,11 +183,13 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
 
         tally: (id) =>
           Effect.mapBoth(
-            sql<TallyRow>`SELECT revision, counted_to, eligible_total, settling FROM competitions WHERE id = ${id}`,
+            sql<TallyRow>`
+              SELECT revision, counted_to, stream, eligible_total, settling FROM competitions WHERE id = ${id}`,
             {
               onSuccess: ([row]) => ({
                 revision: Number(row!.revision),
                 counted_to: Number(row!.counted_to),
+                stream: row!.stream ?? undefined,
                 eligible_total: row!.eligible_total,
                 settling: Boolean(row!.settling)
               }),
@@ -213,11 +228,7 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
           ),
         advance: (id, tally, changed) =>
           Effect.gen(function* () {
-            const moved = yield* sql`
-              UPDATE competitions
-              SET revision = ${tally.revision}, counted_to = ${tally.counted_to}, eligible_total = ${tally.eligible_total}
-              WHERE id = ${id} AND revision = ${tally.revision - 1} RETURNING 1`
-            if (moved.length === 0) return yield* new Outpaced()
+            yield* moved(id, tally)
             for (const some of Arr.chunksOf(changed, BATCH_MAX)) {
               const rows = Arr.map(some, (entry) => rowOf(id, entry))
               yield* sql`
@@ -229,6 +240,15 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
                   place = excluded.place`
             }
           }).pipe(
+            sql.withTransaction,
+            Effect.catchTag("SqlError", (cause) => Effect.fail(unavailable(cause)))
+          ),
+        startOver: (id, revision, stream) =>
+          Effect.andThen(
+            moved(id, { revision: revision + 1, counted_to: 0, stream, eligible_total: "0" }),
+            sql`DELETE FROM competition_entries WHERE competition_id = ${id}`
+          ).pipe(
+            Effect.asVoid,
             sql.withTransaction,
             Effect.catchTag("SqlError", (cause) => Effect.fail(unavailable(cause)))
           ),

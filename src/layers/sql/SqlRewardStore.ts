@@ -4,7 +4,13 @@ import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { RewardKind, RewardStatus } from "../../domain/Enumerations.ts"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
-import { type NewReward, Outpaced, type RewardRecord, RewardStore } from "../../services/rewards/RewardStore.ts"
+import {
+  isOtherStream,
+  type NewReward,
+  Outpaced,
+  type RewardRecord,
+  RewardStore
+} from "../../services/rewards/RewardStore.ts"
 import { migrateRewards } from "./migrations/users.ts"
 
 /** Rewards per statement. */
@@ -41,12 +47,18 @@ export const layer: Layer.Layer<RewardStore, Migrator.MigrationError | SqlError.
       const sql = yield* SqlClient.SqlClient
       yield* migrateRewards
 
-      const counted = (source: string) =>
+      const counted = (source: RewardKind) =>
         Effect.map(
-          sql<{ readonly counted_to: number | string; readonly through: number | string }>`
-            SELECT counted_to, through FROM reward_sources WHERE source = ${source}`,
-          ([row]) =>
-            row === undefined ? { to: 0, through: 0 } : { to: Number(row.counted_to), through: Number(row.through) }
+          sql<{
+            readonly counted_to: number | string
+            readonly through: number | string
+            readonly stream: string | null
+          }>`SELECT counted_to, through, stream FROM reward_sources WHERE source = ${source}`,
+          ([row]) => ({
+            to: Number(row?.counted_to ?? 0),
+            through: Number(row?.through ?? 0),
+            stream: row?.stream ?? undefined
+          })
         )
       const amountOf = (reward_id: string) =>
         Effect.map(
@@ -89,9 +101,11 @@ export const layer: Layer.Layer<RewardStore, Migrator.MigrationError | SqlError.
             yield* sql`
               INSERT INTO reward_sources ${sql.insert({ source, counted_to: 0, through: 0 })} ON CONFLICT DO NOTHING`
             const moved = yield* sql`
-              UPDATE reward_sources SET counted_to = ${to.to}, through = ${to.through}
-              WHERE source = ${source} AND counted_to = ${from.to} AND through = ${from.through} RETURNING 1`
+              UPDATE reward_sources SET counted_to = ${to.to}, through = ${to.through}, stream = ${to.stream ?? null}
+              WHERE source = ${source} AND counted_to = ${from.to} AND through = ${from.through}
+                AND stream IS NOT DISTINCT FROM ${from.stream ?? null} RETURNING 1`
             if (moved.length === 0) return yield* new Outpaced()
+            if (isOtherStream(from, to)) yield* sql`DELETE FROM rewards WHERE status = 'pending' AND kind = ${source}`
             for (const reward of additions) {
               const known = yield* amountOf(reward.reward_id)
               if (known === undefined) {

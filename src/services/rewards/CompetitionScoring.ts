@@ -3,7 +3,7 @@
  *
  * One fiber follows the executions of the history. For each user with new executions the affected day is read again,
  * so a score is a function of the records alone. Repeated counting changes nothing, and work left by a crash or
- * another gateway is resumed. A competition is finalized an hour after its end, and not before all its records are
+ * another gateway is resumed. After a rebuild of the read model, whose rows have other ids, everything is counted again. A competition is finalized an hour after its end, and not before all its records are
  * counted: multipliers are fixed and the prize is granted as rewards.
  * Source: docs/contract/rest-user.md#competitions, docs/contract/exchange.md#competition-scoring.
  */
@@ -12,6 +12,7 @@ import { FINALIZED_AFTER_MS } from "../../domain/Competition.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import { rewardIdOf } from "../../domain/Reward.ts"
 import { daysOf, ineligible, prizeShare, roiUnits, scoreOf } from "../../domain/Scoring.ts"
+import { streamIdOf } from "../../domain/Projection.ts"
 import { DAY_MS } from "../../domain/Time.ts"
 import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
 import { BanList } from "../identity/BanList.ts"
@@ -162,11 +163,21 @@ export class CompetitionScoring extends Context.Service<
       const step = Effect.fnUntraced(function* (competition: CompetitionRecord) {
         const tally = yield* store.tally(competition.id)
         if (tally.settling) return competition.end_time_ms
-        // read before the rows, which then include every execution up to it
-        const position = yield* history.position
-        const rows = yield* history.executionsAfter(tally.counted_to, STEP_ROWS)
+        // of one moment: the rows are of the stream of the position, and include every execution up to it
+        const { position, rows } = yield* history.moment(
+          Effect.all({
+            position: history.position,
+            rows: history.executionsAfter(tally.counted_to, STEP_ROWS)
+          })
+        )
+        if (position === undefined) return 0
+        const stream = streamIdOf(position)
+        if (tally.stream !== stream) {
+          yield* store.startOver(competition.id, tally.revision, stream)
+          return undefined
+        }
         const last = rows.at(-1)
-        if (last === undefined) return position?.ts_ms ?? 0
+        if (last === undefined) return position.ts_ms
         const { after, before } = yield* changed(competition, yield* figuresOf(competition, rows))
         const total = Decimal.parse(tally.eligible_total) - eligibleSum(before) + eligibleSum(after)
         yield* store.advance(
@@ -176,7 +187,7 @@ export class CompetitionScoring extends Context.Service<
         )
         const reached = Number(last.execution.exec_time)
         if (reached >= competition.end_time_ms) return reached
-        return rows.length < STEP_ROWS ? (position?.ts_ms ?? 0) : undefined
+        return rows.length < STEP_ROWS ? position.ts_ms : undefined
       })
 
       /** Fixes the multipliers and grants the prize. May be interrupted and repeated anywhere with the same result. */

@@ -37,13 +37,18 @@ export interface CompetitionRecord {
 export interface Tally {
   /** Number of changes. */
   readonly revision: number
-  /** Id of the last counted row of the history. */
+  /** Id of the last counted row of the history, in `stream`. */
   readonly counted_to: number
+  /** Identity of the stream from which the rows were written; absent before the first event. */
+  readonly stream: string | undefined
   /** Sum of the scores of eligible entries, decimal text. */
   readonly eligible_total: string
   /** Whether the prize is being granted, by these scores: they no longer change. */
   readonly settling: boolean
 }
+
+/** A row of the history up to which records are counted. */
+export type CountedRow = Pick<Tally, "counted_to" | "stream">
 
 /** The units of one day. */
 export interface DayUnits {
@@ -91,8 +96,8 @@ type Result<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
 export class CompetitionStore extends Context.Service<
   CompetitionStore,
   {
-    /** `counted_to`: rows up to this id do not belong to the competition. */
-    readonly create: (competition: CompetitionRecord, counted_to: number) => Result<void, SlugTaken>
+    /** Rows up to `counted` do not belong to the competition. */
+    readonly create: (competition: CompetitionRecord, counted: CountedRow) => Result<void, SlugTaken>
     /**
      * Writes all fields except id, creation and finalization, if its state is `was`. The state cannot change once its
      * settlement has begun.
@@ -121,6 +126,8 @@ export class CompetitionStore extends Context.Service<
     readonly ahead: (id: string, place: string, from?: string) => Result<number>
     /** Writes entries and their resulting tally, except `settling`, if its revision is the next one. */
     readonly advance: (id: string, tally: Tally, entries: ReadonlyArray<Entry>) => Result<void, Outpaced>
+    /** Deletes all entries, to count again from the first row of a stream, if the tally has `revision`. */
+    readonly startOver: (id: string, revision: number, stream: string) => Result<void, Outpaced>
     /**
      * Starts or resumes the settlement of a published competition; `false` if it was canceled before. The start is a
      * change of the tally.

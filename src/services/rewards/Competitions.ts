@@ -7,6 +7,7 @@ import { type Competition, type CompetitionState, type Placement, statusAt } fro
 import * as Decimal from "../../domain/Decimal.ts"
 import type { CompetitionStatus } from "../../domain/Enumerations.ts"
 import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import { streamIdOf } from "../../domain/Projection.ts"
 import type { Reason } from "../../domain/Reason.ts"
 import { DAYS_MAX, projectedXp, type Scoring } from "../../domain/Scoring.ts"
 import { DAY_MS } from "../../domain/Time.ts"
@@ -16,6 +17,7 @@ import {
   type CompetitionKey,
   type CompetitionRecord,
   CompetitionStore,
+  type CountedRow,
   type Entry,
   placeOf
 } from "./CompetitionStore.ts"
@@ -224,11 +226,15 @@ export class Competitions extends Context.Service<
         if (wrong !== undefined) return yield* Effect.fail(wrong)
         const { symbol } = competition
         if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(symbolNotFound)
-        // read before the position, which is then not older than it
-        const last = yield* history.lastExecution
-        const known = (yield* history.position)?.ts_ms ?? 0
-        // no existing record can count for a later start
-        return competition.start_time_ms > known ? last : 0
+        const { last, position } = yield* history.moment(
+          Effect.all({ last: history.lastExecution, position: history.position })
+        )
+        const counted: CountedRow = {
+          // no existing record can count for a later start
+          counted_to: competition.start_time_ms > (position?.ts_ms ?? 0) ? last : 0,
+          stream: position && streamIdOf(position)
+        }
+        return counted
       })
 
       return Competitions.of({
@@ -300,8 +306,8 @@ export class Competitions extends Context.Service<
             created_time: now,
             finalized_time: undefined
           }
-          const counted_to = yield* checked(competition, now)
-          yield* store.create(competition, counted_to).pipe(Effect.catchTag("SlugTaken", () => Effect.fail(slugTaken)))
+          const counted = yield* checked(competition, now)
+          yield* store.create(competition, counted).pipe(Effect.catchTag("SlugTaken", () => Effect.fail(slugTaken)))
           return recordOf(competition, now)
         }),
         change: Effect.fnUntraced(function* (id, { status, ...fields }) {
@@ -311,9 +317,9 @@ export class Competitions extends Context.Service<
           if (state instanceof DomainError) return yield* Effect.fail(state)
           const after: CompetitionRecord = { ...before, ...fields, state }
           if (before.state === "draft") {
-            const counted_to = yield* checked(after, now)
+            const counted = yield* checked(after, now)
             const tally = yield* store.tally(id)
-            yield* store.advance(id, { ...tally, revision: tally.revision + 1, counted_to }, []).pipe(
+            yield* store.advance(id, { ...tally, ...counted, revision: tally.revision + 1 }, []).pipe(
               // published concurrently
               Effect.catchTag("Outpaced", () => Effect.fail(started))
             )

@@ -36,11 +36,17 @@ export interface RewardKey {
 
 /** Position up to which a source was counted. */
 export interface Counted {
-  /** Id of the last counted row of the history. */
+  /** Id of the last counted row of the history, in `stream`. */
   readonly to: number
+  /** Identity of the stream from which the rows were written; absent: an older version did not store it. */
+  readonly stream: string | undefined
   /** Engine time before which nothing can be added, Unix ms. */
   readonly through: number
 }
+
+/** Whether the ids of counted rows are of another stream. An older version counted the current one. */
+export const isOtherStream = (from: Counted, to: Pick<Counted, "stream">): boolean =>
+  from.stream !== undefined && from.stream !== to.stream
 
 /** Another gateway has changed the position concurrently. Nothing was written. */
 export class Outpaced extends Schema.TaggedError<Outpaced>()("Outpaced", {}) {
@@ -61,13 +67,14 @@ export class RewardStore extends Context.Service<
     /** Creates claimable rewards; existing ones are unchanged. */
     readonly grant: (rewards: ReadonlyArray<NewReward>) => Effect.Effect<void, AccountsUnavailable>
 
-    readonly counted: (source: string) => Effect.Effect<Counted, AccountsUnavailable>
+    readonly counted: (source: RewardKind) => Effect.Effect<Counted, AccountsUnavailable>
     /**
      * Adds amounts to pending rewards, creates new ones, and advances the source from `from.to`. Rewards due by
-     * `to.through` become claimable. All in one transaction.
+     * `to.through` become claimable. If `from` is of another stream than `to`, pending rewards of the source are deleted
+     * before. All in one transaction.
      */
     readonly accrue: (
-      source: string,
+      source: RewardKind,
       from: Counted,
       to: Counted,
       additions: ReadonlyArray<NewReward>

@@ -74,9 +74,9 @@ describe("SqlCompetitionStore", () => {
       Effect.gen(function* () {
         const store = yield* CompetitionStore
         const sql = yield* SqlClient.SqlClient
-        const { competition, entry, idOf } = CompetitionStoreContract
+        const { competition, entry, fromTheFirst, idOf } = CompetitionStoreContract
         const id = idOf(1)
-        yield* store.create(competition(1), 0)
+        yield* store.create(competition(1), fromTheFirst)
         const entries: Array<Entry> = Array.from({ length: ENTRIES }, (_, i) =>
           entry(`0x${((i * 7_919) % ENTRIES).toString(16).padStart(64, "0")}`, { score: `${i}.5`, user_id: `u${i}` })
         )
@@ -84,7 +84,7 @@ describe("SqlCompetitionStore", () => {
           const revision = at / 5_000 + 1
           yield* store.advance(
             id,
-            { revision, counted_to: 0, eligible_total: "1", settling: false },
+            { ...fromTheFirst, revision, eligible_total: "1", settling: false },
             entries.slice(at, at + 5_000)
           )
         }

@@ -364,6 +364,31 @@ describe("a competition", () => {
   )
 
   test(
+    "is counted again in a history that a restored backend began, without the lost fills",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const history = yield* History
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      yield* clock.set(START + HOUR_MS)
+      const fills = (user: typeof alice, n: number) =>
+        Array.from({ length: n }, (_, i) => fill(user, START + i, { exec_value: "100" }))
+      yield* commit(...fills(alice, 20), ...fills(bob, 30))
+      yield* count
+      assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "3000", rank: 1 })
+      yield* history.clear((yield* history.position)!, { epoch: "e1", seq: 0, began: 0, ts_ms: 0, stream: "f2-0" })
+      const restored = stream()
+      yield* restored.commit(
+        ...Array.from({ length: 25 }, (_, i) => restored.fill(alice, START + i, { exec_value: "100" }))
+      )
+      yield* count
+      assert.deepInclude((yield* placements(id))[0], { metric_value: "2500", rank: 1, projected_xp: "1000000" })
+      assert.deepStrictEqual(yield* placements(id, bob), [])
+    })
+  )
+
+  test(
     "counts a fill that is recorded while the competition is published",
     Effect.gen(function* () {
       const { commit, fill, tick } = stream()
@@ -485,6 +510,7 @@ describe("a competition", () => {
             })
         })
       )
+      yield* commit(tick(START - 1))
       const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
       // more than are settled in one step; the first half is bob's
       const entries = Array.from({ length: 600 }, (_, n) => ({

@@ -293,4 +293,34 @@ describe("referral fees", () => {
       assert.deepStrictEqual(yield* earned, ["2026-01-01 250 pending"])
     })
   )
+
+  test(
+    "are counted again for the open days of a history that a restored backend began",
+    Effect.gen(function* () {
+      const { count } = yield* ReferralFees
+      const history = yield* History
+      yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
+      const fills = (start: number, n: number) =>
+        commit(...Array.from({ length: n }, (_, i) => fill(start + i, { base_fee: "1" })))
+      seq = 0
+      yield* fills(START, 20)
+      yield* fills(START + DAY_MS, 50)
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-02 5 pending", "2026-01-01 2 claimable"])
+      yield* history.clear((yield* history.position)!, { epoch: "e1", seq: 0, began: 0, ts_ms: 0, stream: "f2-0" })
+      // before the first event of the new history
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-01 2 claimable"])
+      seq = 0
+      yield* fills(START, 20)
+      yield* fills(START + DAY_MS, 10)
+      yield* count
+      // the first day is final
+      assert.deepStrictEqual(yield* earned, ["2026-01-02 1 pending", "2026-01-01 2 claimable"])
+      yield* fills(START + DAY_MS + 100, 5)
+      yield* commit(tick(START + 2 * DAY_MS))
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-02 1.5 claimable", "2026-01-01 2 claimable"])
+    })
+  )
 })

@@ -37,7 +37,9 @@ export const migrateRewards = migrations("migrations_rewards", {
     // how far the history is counted for rewards that accrue
     `CREATE TABLE reward_sources (source TEXT NOT NULL PRIMARY KEY, counted_to BIGINT NOT NULL, through BIGINT NOT NULL)`
   ),
-  "2_status": each(`CREATE INDEX rewards_status ON rewards (user_id, status, created_time, reward_id)`)
+  "2_status": each(`CREATE INDEX rewards_status ON rewards (user_id, status, created_time, reward_id)`),
+  // the stream whose rows counted_to numbers
+  "3_stream": each("ALTER TABLE reward_sources ADD COLUMN stream TEXT")
 })
 
 export const migrateCompetitions = migrations("migrations_competitions", {
@@ -58,5 +60,7 @@ export const migrateCompetitions = migrations("migrations_competitions", {
     `CREATE INDEX competition_places ON competition_entries (competition_id, place) WHERE place IS NOT NULL`
   ),
   // set when the prize is about to be granted; the competition can no longer be cancelled
-  "2_settling": each("ALTER TABLE competitions ADD COLUMN settling BOOLEAN NOT NULL DEFAULT FALSE")
+  "2_settling": each("ALTER TABLE competitions ADD COLUMN settling BOOLEAN NOT NULL DEFAULT FALSE"),
+  // the stream whose rows counted_to numbers
+  "3_stream": each("ALTER TABLE competitions ADD COLUMN stream TEXT")
 })
