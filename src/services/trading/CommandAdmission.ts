@@ -9,7 +9,7 @@
  * Source: docs/contract/boundary.md#lagging, #overload; docs/decisions/0014.
  */
 import { Clock, Context, Effect, Exit, Latch, Layer } from "effect"
-import type { ModelPosition } from "../../domain/Projection.ts"
+import { type ModelPosition, streamIdOf } from "../../domain/Projection.ts"
 import { AdaptiveLimit, type AdaptiveLimitOptions } from "./AdaptiveLimit.ts"
 import { FairQueue, type Queued } from "./FairQueue.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
@@ -143,7 +143,7 @@ const make = Effect.fnUntraced(function* (options: {
   }
   const moved = (to: ModelPosition): void => {
     // after a restart of the numbering, the events of older commands never arrive
-    const isRestarted = position !== undefined && (position.epoch !== to.epoch || position.began !== to.began)
+    const isRestarted = position !== undefined && streamIdOf(position) !== streamIdOf(to)
     position = to
     const at = now()
     const through = isRestarted ? Infinity : to.seq

@@ -94,8 +94,8 @@ class World {
     }))
     return Effect.andThen(Deferred.done(this.answers.get(command_id)!, ack), settle)
   }
-  show(seq: number, epoch = "e"): Effect.Effect<void> {
-    this.position = { ...this.position, epoch, seq }
+  show(seq: number, epoch = "e", stream?: string): Effect.Effect<void> {
+    this.position = { ...this.position, epoch, seq, stream }
     for (const listener of this.listeners) listener(this.position)
     return settle
   }
@@ -155,6 +155,24 @@ describe("admission of commands", () => {
       }).pipe(Effect.provide(world.layer(fixed(1))))
     }
   )
+
+  it.effect("commands that a restored backend has lost release their slots", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* world.show(7_000)
+      yield* send("lost")
+      yield* world.answer("lost", Exit.succeed(8_000))
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 1)
+      // another fork, in the same epoch
+      yield* world.show(5_000, "e", "f2-0")
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 0)
+      yield* send("next")
+      yield* world.answer("next", Exit.succeed(5_001))
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 1)
+      yield* world.show(5_001, "e", "f2-0")
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 0)
+    }).pipe(Effect.provide(world.layer(fixed(2))))
+  })
 
   it.effect("cancels are admitted first, regardless of the queue", () => {
     const world = new World()
