@@ -34,6 +34,7 @@ export const competition = (n: number, fields: Partial<CompetitionRecord> = {}):
   state: "published",
   created_time: 500,
   finalized_time: undefined,
+  revision: 0,
   ...fields
 })
 export const entry = (address: string, fields: Partial<Entry> = {}): Entry => ({
@@ -97,7 +98,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         assert.strictEqual((yield* Effect.flip(store.update(cancelled(41), "published")))._tag, "Outpaced")
         const described = competition(41, { description_md: "done" })
         yield* store.update(described, "published")
-        assert.deepStrictEqual(yield* store.get(idOf(41)), described)
+        assert.deepStrictEqual(yield* store.get(idOf(41)), { ...described, revision: next.revision })
 
         yield* store.update(cancelled(42), "published")
         assert.isFalse(yield* store.settle(idOf(42)))
@@ -203,6 +204,28 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         const again = yield* store.entries(id, addresses(many))
         assert.strictEqual(again.length, 150)
         assert.strictEqual(again.find((one) => one.sub_account_address === "0xf0000")?.score, "7")
+      })
+    )
+
+    it.effect("writes a draft for a caller that has read its last change, with the row that it is counted from", () =>
+      Effect.gen(function* () {
+        const store = yield* CompetitionStore
+        const id = idOf(61)
+        const counted = { counted_to: 12, stream: "s2" }
+        yield* store.create(competition(61, { state: "draft" }), fromTheFirst)
+        const changes = ["Mine", "Theirs"].map((title) => competition(61, { title, state: "draft" }))
+        const outcomes = yield* Effect.forEach(changes, (one) => Effect.result(store.update(one, "draft", counted)), {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(outcomes.filter(({ _tag }) => _tag === "Success").length, 1)
+        assert.strictEqual((yield* store.get(id))?.revision, 1)
+        assert.deepInclude(yield* store.tally(id), { ...counted, revision: 1 })
+        const published = competition(61, { revision: 1 })
+        yield* store.update(published, "draft", counted)
+        assert.deepStrictEqual(yield* store.get(id), { ...published, revision: 2 })
+        // of a caller that has read the draft
+        const late = yield* Effect.flip(store.update({ ...published, title: "Late", revision: 2 }, "draft", counted))
+        assert.strictEqual(late._tag, "Outpaced")
       })
     )
 

@@ -198,7 +198,8 @@ export const draft: CompetitionRecord = {
   },
   state: "draft",
   created_time: now,
-  finalized_time: undefined
+  finalized_time: undefined,
+  revision: 0
 }
 export const reward: RewardRecord = {
   reward_id: orderId,
@@ -368,7 +369,7 @@ export const ports = (doubles: Doubles) =>
       ...doubles.administrators
     }),
     mock(AuditStore)({ append: () => Effect.void, list: () => Effect.succeed([]), ...doubles.audit }),
-    mock(BanList)({ of: () => undefined, put: () => Effect.void }),
+    mock(BanList)({ stored: () => Effect.undefined, put: () => Effect.void }),
     mock(CompetitionStore)({
       create: () => Effect.void,
       update: () => Effect.void,

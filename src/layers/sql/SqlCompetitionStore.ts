@@ -33,6 +33,7 @@ interface Row {
   readonly state: CompetitionState
   readonly created_time: number | string
   readonly finalized_time: number | string | null
+  readonly revision: number | string
 }
 interface TallyRow {
   readonly revision: number | string
@@ -66,7 +67,8 @@ const recordOf = (row: Row): CompetitionRecord => ({
   scoring: readScoring(row.scoring),
   state: row.state,
   created_time: Number(row.created_time),
-  finalized_time: row.finalized_time === null ? undefined : Number(row.finalized_time)
+  finalized_time: row.finalized_time === null ? undefined : Number(row.finalized_time),
+  revision: Number(row.revision)
 })
 const entryOf = (row: EntryRow): Entry => ({
   sub_account_address: row.sub_account_address,
@@ -153,7 +155,7 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
               })}`),
             slugOr
           ),
-        update: (competition, was) =>
+        update: (competition, was, counted) =>
           Effect.flatMap(
             Effect.catch(
               sql`
@@ -161,8 +163,13 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
                 description_md = ${competition.description_md}, start_time_ms = ${competition.start_time_ms},
                 end_time_ms = ${competition.end_time_ms}, prize_usdc = ${competition.prize_usdc},
                 symbol = ${competition.symbol ?? null}, scoring = ${JSON.stringify(competition.scoring)},
-                state = ${competition.state}
+                state = ${competition.state} ${
+                  counted === undefined
+                    ? sql``
+                    : sql`, revision = revision + 1, counted_to = ${counted.counted_to}, stream = ${counted.stream ?? null}`
+                }
               WHERE id = ${competition.id} AND state = ${was} ${competition.state === was ? sql`` : sql`AND NOT settling`}
+                ${counted === undefined ? sql`` : sql`AND revision = ${competition.revision}`}
               RETURNING 1`,
               slugOr
             ),

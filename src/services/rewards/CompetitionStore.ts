@@ -31,11 +31,13 @@ export interface CompetitionRecord {
   readonly state: CompetitionState
   readonly created_time: number
   readonly finalized_time: number | undefined
+  /** Number of changes of its tally, and of its draft. */
+  readonly revision: number
 }
 
 /** Progress of the counting of a competition. */
 export interface Tally {
-  /** Number of changes. */
+  /** The one of the competition. */
   readonly revision: number
   /** Id of the last counted row of the history, in `stream`. */
   readonly counted_to: number
@@ -97,12 +99,16 @@ export class CompetitionStore extends Context.Service<
   CompetitionStore,
   {
     /** Rows up to `counted` do not belong to the competition. */
-    readonly create: (competition: CompetitionRecord, counted: CountedRow) => Result<void, SlugTaken>
+    readonly create: (competition: Omit<CompetitionRecord, "revision">, counted: CountedRow) => Result<void, SlugTaken>
     /**
      * Writes all fields except id, creation and finalization, if its state is `was`. The state cannot change once its
-     * settlement has begun.
+     * settlement has begun. A draft is written with `counted`, if it has the revision, and gets the next one.
      */
-    readonly update: (competition: CompetitionRecord, was: CompetitionState) => Result<void, SlugTaken | Outpaced>
+    readonly update: (
+      competition: CompetitionRecord,
+      was: CompetitionState,
+      counted?: CountedRow
+    ) => Result<void, SlugTaken | Outpaced>
     readonly get: (id: string) => Result<CompetitionRecord | undefined>
     /** All except drafts, latest start first. */
     readonly list: (query: {

@@ -27,6 +27,10 @@ import { Ids } from "../operations/Ids.ts"
 import type { Page } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { DomainError } from "../DomainError.ts"
+import type { Outpaced } from "./RewardStore.ts"
+
+/** Attempts to change a draft that other administrators change at the same time. */
+const TRIES_MAX = 5
 
 /** Default page size of a leaderboard. */
 export const LEADERBOARD_LIMIT = 20
@@ -71,7 +75,7 @@ const clocked = new DomainError(
   "expected draft, scheduled (publishes it) or cancelled; other states follow from the time"
 )
 
-const recordOf = (competition: CompetitionRecord, now: number): Competition => ({
+const recordOf = (competition: Omit<CompetitionRecord, "revision">, now: number): Competition => ({
   id: competition.id,
   slug: competition.slug,
   title: competition.title,
@@ -113,7 +117,7 @@ const stateOf = (
 
 /** The error of invalid times of a competition. */
 const wrongTimes = (
-  { end_time_ms, start_time_ms, state }: CompetitionRecord,
+  { end_time_ms, start_time_ms, state }: Pick<CompetitionRecord, "end_time_ms" | "start_time_ms" | "state">,
   now: number
 ): DomainError<"OutOfRange"> | undefined => {
   const field = "end_time_ms"
@@ -169,7 +173,10 @@ export class Competitions extends Context.Service<
     readonly change: (
       id: string,
       fields: Partial<CompetitionFields>
-    ) => Effect.Effect<Competition, CompetitionsFailure<FieldsReason | "CompetitionNotFound" | "CompetitionStarted">>
+    ) => Effect.Effect<
+      Competition,
+      CompetitionsFailure<FieldsReason | "CompetitionNotFound" | "CompetitionStarted"> | Outpaced
+    >
   }
 >()("gateway/services/Competitions") {
   static readonly layer: Layer.Layer<
@@ -221,7 +228,7 @@ export class Competitions extends Context.Service<
       })
 
       /** Validates a competition, and returns the row from which its records are counted once it is published. */
-      const checked = Effect.fnUntraced(function* (competition: CompetitionRecord, now: number) {
+      const checked = Effect.fnUntraced(function* (competition: Omit<CompetitionRecord, "revision">, now: number) {
         const wrong = wrongTimes(competition, now)
         if (wrong !== undefined) return yield* Effect.fail(wrong)
         const { symbol } = competition
@@ -235,6 +242,35 @@ export class Competitions extends Context.Service<
           stream: position && streamIdOf(position)
         }
         return counted
+      })
+
+      /** Fails with Outpaced if another administrator changes the draft at the same time. */
+      const changed = Effect.fnUntraced(function* (id: string, { status, ...fields }: Partial<CompetitionFields>) {
+        const before = yield* find(id)
+        const now = yield* Clock.currentTimeMillis
+        const state = status === statusAt(before, now) ? before.state : stateOf(status, before.state)
+        if (state instanceof DomainError) return yield* Effect.fail(state)
+        const after: CompetitionRecord = { ...before, ...fields, state }
+        const isDraft = before.state === "draft"
+        if (!isDraft) {
+          const same = (Object.keys(fields) as Array<keyof typeof fields>).every(
+            (key) => key === "description_md" || JSON.stringify(fields[key]) === JSON.stringify(before[key])
+          )
+          if (!same || (state !== before.state && state !== "cancelled")) return yield* Effect.fail(started)
+          if (state !== before.state && before.finalized_time !== undefined) return yield* Effect.fail(finalized)
+        }
+        yield* store.update(after, before.state, isDraft ? yield* checked(after, now) : undefined).pipe(
+          Effect.catchTags({
+            SlugTaken: () => Effect.fail(slugTaken),
+            Outpaced: (outpaced) => {
+              // another administrator changed the draft, which is read again
+              if (isDraft) return Effect.fail(outpaced)
+              // its state changed concurrently, or its prizes are being granted
+              return Effect.fail(before.state === "published" ? finalized : started)
+            }
+          })
+        )
+        return recordOf(after, now)
       })
 
       return Competitions.of({
@@ -298,7 +334,7 @@ export class Competitions extends Context.Service<
           const state = stateOf(status, "draft")
           if (state instanceof DomainError) return yield* Effect.fail(state)
           const now = yield* Clock.currentTimeMillis
-          const competition: CompetitionRecord = {
+          const competition = {
             id: yield* ids.uuid,
             ...fields,
             symbol,
@@ -310,35 +346,11 @@ export class Competitions extends Context.Service<
           yield* store.create(competition, counted).pipe(Effect.catchTag("SlugTaken", () => Effect.fail(slugTaken)))
           return recordOf(competition, now)
         }),
-        change: Effect.fnUntraced(function* (id, { status, ...fields }) {
-          const before = yield* find(id)
-          const now = yield* Clock.currentTimeMillis
-          const state = status === statusAt(before, now) ? before.state : stateOf(status, before.state)
-          if (state instanceof DomainError) return yield* Effect.fail(state)
-          const after: CompetitionRecord = { ...before, ...fields, state }
-          if (before.state === "draft") {
-            const counted = yield* checked(after, now)
-            const tally = yield* store.tally(id)
-            yield* store.advance(id, { ...tally, ...counted, revision: tally.revision + 1 }, []).pipe(
-              // published concurrently
-              Effect.catchTag("Outpaced", () => Effect.fail(started))
-            )
-          } else {
-            const same = (Object.keys(fields) as Array<keyof typeof fields>).every(
-              (key) => key === "description_md" || JSON.stringify(fields[key]) === JSON.stringify(before[key])
-            )
-            if (!same || (state !== before.state && state !== "cancelled")) return yield* Effect.fail(started)
-            if (state !== before.state && before.finalized_time !== undefined) return yield* Effect.fail(finalized)
-          }
-          yield* store.update(after, before.state).pipe(
-            Effect.catchTags({
-              SlugTaken: () => Effect.fail(slugTaken),
-              // its state changed concurrently, or its prizes are being granted
-              Outpaced: () => Effect.fail(before.state === "published" ? finalized : started)
-            })
-          )
-          return recordOf(after, now)
-        })
+        change: (id, fields) =>
+          Effect.retry(changed(id, fields), {
+            times: TRIES_MAX - 1,
+            while: (error) => error._tag === "Outpaced"
+          })
       })
     })
   )

@@ -627,4 +627,41 @@ describe("a competition", () => {
       assert.strictEqual(late._tag === "Refused" ? late.reason : late._tag, "OutOfRange")
     })
   )
+
+  test(
+    "keeps every field that two administrators change at once while it is a draft",
+    Effect.gen(function* () {
+      const competitions = yield* Competitions
+      const store = yield* CompetitionStore
+      const { id } = yield* competitions.create({ ...winter, status: "draft" })
+      // after the other gateway has read the draft
+      const meanwhile = once(Effect.orDie(Effect.asVoid(competitions.change(id, { title: "Theirs" }))))
+      const there = yield* anotherGateway(
+        Context.make(CompetitionStore, { ...store, get: (id) => Effect.tap(store.get(id), () => meanwhile) })
+      )
+      assert.deepInclude(yield* there.change(id, { prize_usdc: 5 }), { title: "Theirs", prize_usdc: 5 })
+      assert.deepInclude(yield* competitions.get(id), { title: "Theirs", prize_usdc: 5 })
+    }).pipe(Effect.scoped)
+  )
+
+  test(
+    "counts its first fills, also if its draft is changed while another administrator publishes it",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const store = yield* CompetitionStore
+      yield* commit(fill(bob, START, { exec_value: "1000" }))
+      yield* clock.set(START + HOUR_MS)
+      const { id } = yield* competitions.create({ ...winter, status: "draft", scoring: plain("volume") })
+      const meanwhile = once(Effect.orDie(Effect.asVoid(competitions.change(id, { status: "scheduled" }))))
+      const there = yield* anotherGateway(
+        Context.make(CompetitionStore, { ...store, get: (id) => Effect.tap(store.get(id), () => meanwhile) })
+      )
+      const refused = yield* Effect.flip(there.change(id, { start_time_ms: START + DAY_MS }))
+      assert.deepInclude(refused, { reason: "CompetitionStarted" })
+      yield* count
+      assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "1000", rank: 1 })
+    }).pipe(Effect.scoped)
+  )
 })
