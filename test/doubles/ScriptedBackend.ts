@@ -1,5 +1,6 @@
 /** A sequencer and a referee with responses that the test sets; any other call is a defect. */
 import { Effect, Layer } from "effect"
+import type { AdlAlert, InsurancePool } from "../../src/domain/InsurancePool.ts"
 import type { Instrument, Level, Prices } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { SubAccountState } from "../../src/domain/User.ts"
@@ -23,7 +24,16 @@ export class ScriptedBackend {
   as_of_seq = 0
   accounts: ReadonlyArray<SubAccountState> = []
   instruments: ReadonlyArray<Instrument> = []
+  /** Completes when an answer with instruments arrives, which the backend gave before. */
+  instrumentsArrive: Effect.Effect<void> = Effect.void
   prices: ReadonlyArray<Prices> | undefined
+  /** Undefined: unavailable. */
+  pool: { readonly pool: InsurancePool; readonly alert: AdlAlert } | undefined
+
+  private readonly market = <A>(of: (found: NonNullable<ScriptedBackend["pool"]>) => A) =>
+    Effect.suspend(() =>
+      this.pool === undefined ? Effect.fail(new RefereeUnavailable({})) : Effect.succeed(of(this.pool))
+    )
 
   readonly layer = Layer.merge(
     Layer.mock(Sequencer)({
@@ -37,9 +47,11 @@ export class ScriptedBackend {
       head: Effect.sync(() => this.head),
       openOrders: Effect.sync(() => ({ orders: this.openOrders, as_of_seq: this.as_of_seq })),
       subAccounts: () => Effect.sync(() => this.accounts),
-      instruments: Effect.sync(() => this.instruments)
+      instruments: Effect.suspend(() => Effect.as(this.instrumentsArrive, this.instruments))
     }),
     Layer.mock(Referee)({
+      pool: () => this.market(({ pool }) => pool),
+      adlAlert: () => this.market(({ alert }) => alert),
       prices: () =>
         Effect.suspend(() =>
           this.prices === undefined ? Effect.fail(new RefereeUnavailable({})) : Effect.succeed(this.prices)

@@ -65,11 +65,15 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
         { discard: true }
       )
 
-    const instruments = sequencer.instruments.pipe(
+    const instruments = Effect.suspend(() => {
+      const before = new Map(markets.view.instruments().map((each) => [each.symbol, each]))
+      return Effect.map(sequencer.instruments, (found) => ({ before, found }))
+    }).pipe(
       Effect.retry(backOff),
-      Effect.flatMap((found) => {
-        unsaved = found
-        markets.know(found)
+      Effect.flatMap(({ before, found }) => {
+        // what the stream reported during the read may be newer
+        unsaved = found.filter(({ symbol }) => markets.view.instrument(symbol) === before.get(symbol))
+        markets.know(unsaved)
         return Effect.andThen(books, pools(found))
       })
     )

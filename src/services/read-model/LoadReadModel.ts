@@ -24,6 +24,8 @@ export const loadReadModel = Effect.gen(function* () {
       const traded = candles.filter(({ kind }) => kind === "trade")
       const symbols = new Set([...instruments, ...traded].map(({ symbol }) => symbol))
       const dayStart = (position?.ts_ms ?? 0) - DAY_MS - MINUTE_MS
+      // pools and alerts from before a gap in the stream may have changed in it: the backend is asked for them
+      const isWhole = (position?.began ?? 0) === 0
       const starts = yield* Effect.forEach([...symbols], (symbol) => {
         const minute = { kind: "trade", symbol, interval: "1" } as const
         return Effect.all({
@@ -36,8 +38,8 @@ export const loadReadModel = Effect.gen(function* () {
             history.candles({ ...minute, start: 0, end: dayStart, limit: 1 }),
             (day, before) => [...day, ...before]
           ),
-          pool: Effect.map(history.pools(newest(symbol)), ([pool]) => pool),
-          alert: Effect.map(history.adlAlerts(newest(symbol)), ([alert]) => alert)
+          pool: isWhole ? Effect.map(history.pools(newest(symbol)), ([pool]) => pool) : Effect.undefined,
+          alert: isWhole ? Effect.map(history.adlAlerts(newest(symbol)), ([alert]) => alert) : Effect.undefined
         })
       })
       return { position, heads, candles, ledger, starts }

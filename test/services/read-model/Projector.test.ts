@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, Deferred, Duration, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { monotonicMillis } from "../../../src/services/operations/Monotonic.ts"
 import { aheadOf } from "../../../verification/harness/Clocks.ts"
@@ -13,10 +13,12 @@ import { Projector } from "../../../src/services/read-model/Projector.ts"
 import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 import {
+  alert,
   body,
   event,
   instrument,
   order,
+  pool,
   prices,
   START,
   symbol,
@@ -304,6 +306,58 @@ describe("Projector", () => {
       assert.strictEqual(found!.price, "58000")
       yield* eventually("book read", () => view.book(symbol)?.seq === 9)
       assert.isTrue(changes.some(({ reset }) => reset))
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("reads pools and alerts after a gap in the stream, until it reports them", () => {
+    const { feed, backend, layer } = setting()
+    return Effect.gen(function* () {
+      const view = yield* MarketView
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.instrument()), event(2, body.pool({ equity: "1000000" })), event(3, body.adl()))
+      yield* reached(3)
+      assert.strictEqual(view.alert(symbol)?.adl_mode, "Warning")
+      backend.head = { epoch: "e1", head_seq: 41 }
+      backend.as_of_seq = 40
+      backend.instruments = [instrument()]
+      backend.pool = { pool: pool({ equity: "7" }), alert: alert({ adl_mode: "Inactive" }) }
+      feed.log.length = 0
+      feed.log.push(event(41, body.balance()))
+      feed.forget()
+      yield* reached(41)
+      yield* eventually("alert read", () => view.alert(symbol)?.adl_mode === "Inactive")
+      assert.strictEqual(view.pool(symbol)?.equity, "7")
+      feed.tell(event(42, body.pool({ equity: "8" })))
+      yield* reached(42)
+      assert.strictEqual(view.pool(symbol)?.equity, "8")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("keeps an instrument that changed on the stream before an older answer arrived", () => {
+    const { feed, backend, layer } = setting()
+    const arrived = Deferred.makeUnsafe<void>()
+    backend.instruments = [instrument(), instrument({ symbol: "ETH-USDC" })]
+    backend.instrumentsArrive = Deferred.await(arrived)
+    return Effect.gen(function* () {
+      const view = yield* MarketView
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.balance()))
+      yield* reached(1)
+      feed.tell(event(2, body.instrument({ status: "ReduceOnly" })))
+      yield* reached(2)
+      yield* Deferred.succeed(arrived, undefined)
+      yield* eventually("instruments known", () => view.instruments().length === 2)
+      assert.strictEqual(view.instrument(symbol)?.status, "ReduceOnly")
+      feed.tell(event(3, body.balance()))
+      yield* reached(3)
+      assert.deepStrictEqual(
+        (yield* history.instruments).map((each) => [each.symbol, each.status]),
+        [
+          [symbol, "ReduceOnly"],
+          ["ETH-USDC", "Trading"]
+        ]
+      )
     }).pipe(Effect.provide(layer))
   })
 
