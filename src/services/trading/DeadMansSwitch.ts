@@ -274,14 +274,16 @@ export class DeadMansSwitch extends Context.Service<
         set: Effect.fnUntraced(function* (caller, { sub_account_address, enabled, time_window }) {
           yield* subAccounts.resolve(caller, sub_account_address)
           const setting = { sub_account_address, enabled, time_window: time_window ?? WINDOW_S_DEFAULT }
-          yield* store.set(caller.user_id, setting)
-          if (!presence.isHere(caller.user_id)) {
+          const stored = Effect.sync(() => {
+            if (presence.isHere(caller.user_id)) return
             const absence = begin(caller.user_id)
             absence.done.delete(sub_account_address)
             absence.later.set(sub_account_address, monotonicMillis(clock))
             absence.unsaved.add(sub_account_address)
             start(caller.user_id)
-          }
+          })
+          // a stored switch counts, also if its caller leaves before the response
+          yield* Effect.uninterruptible(Effect.andThen(store.set(caller.user_id, setting), stored))
           return setting
         })
       })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Deferred, Effect, Exit, Layer, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
@@ -344,6 +344,36 @@ describe("the dead-man's switch", () => {
       yield* enable(v1, 3)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [v0, v1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("that is stored cancels, also if its caller leaves before the response", () => {
+    const { canceled, submit } = world()
+    const stored = Deferred.makeUnsafe<void>()
+    const responds = Deferred.makeUnsafe<void>()
+    const store = Layer.effect(
+      DeadMansSwitchStore,
+      Effect.map(DeadMansSwitchStore, (store) => ({
+        ...store,
+        set: (...change: Parameters<typeof store.set>) =>
+          store
+            .set(...change)
+            .pipe(Effect.andThen(Deferred.succeed(stored, undefined)), Effect.andThen(Deferred.await(responds)))
+      }))
+    ).pipe(Layer.provide(Layer.fresh(SqliteStores.deadMansSwitches)))
+    const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
+      Layer.provide(store),
+      Layer.provideMerge(policies({ sequencer: { submit } }))
+    )
+    return Effect.gen(function* () {
+      const caller = yield* Effect.forkChild(enable(v0, 10))
+      yield* Deferred.await(stored)
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(caller))
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(responds, undefined)
+      yield* Fiber.join(leaving)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(canceled(), [v0])
     }).pipe(Effect.provide(layer))
   })
 
