@@ -8,6 +8,7 @@
  * /order/realtime includes the order).
  */
 import { Context, Effect, Layer } from "effect"
+import { streamIdOf } from "../../domain/Projection.ts"
 import { Lru } from "../operations/Lru.ts"
 import { Projector } from "./Projector.ts"
 
@@ -28,29 +29,32 @@ export class ReadYourWrites extends Context.Service<
   static readonly layer: Layer.Layer<ReadYourWrites, never, Projector> = Layer.effect(
     ReadYourWrites,
     Effect.map(Projector, (projector) => {
-      const last = new Lru<string, number>(USERS_MAX)
+      let stream: string | undefined
+      let last = new Lru<string, number>(USERS_MAX)
       let newest = 0
+      /** The seq of the read model. A seq from before a restart of the numbering is never reached, and forgotten. */
+      const shown = (): number => {
+        const position = projector.position()
+        const current = position && streamIdOf(position)
+        if (current !== stream) {
+          stream = current
+          last = new Lru(USERS_MAX)
+          newest = 0
+        }
+        return position?.seq ?? 0
+      }
       return ReadYourWrites.of({
         record: (user_id, seq) => {
+          if (seq <= shown()) return
           newest = Math.max(newest, seq)
           if (seq > (last.get(user_id) ?? 0)) last.set(user_id, seq)
         },
-        awaitAll: Effect.suspend(() => {
-          const seq = newest
-          if ((projector.position()?.seq ?? 0) >= seq) return Effect.void
-          return Effect.andThen(
-            projector.reached(seq),
-            Effect.sync(() => {
-              // a seq from before a restart of the backend's numbering is never reached
-              const reached = projector.position()?.seq ?? 0
-              if (newest === seq && reached < seq) newest = reached
-            })
-          )
-        }),
+        awaitAll: Effect.suspend(() => (shown() >= newest ? Effect.void : projector.reached(newest))),
         awaitUser: (user_id) =>
           Effect.suspend(() => {
+            const reached = shown()
             const seq = last.get(user_id)
-            return seq === undefined || (projector.position()?.seq ?? 0) >= seq ? Effect.void : projector.reached(seq)
+            return seq === undefined || reached >= seq ? Effect.void : projector.reached(seq)
           })
       })
     })

@@ -1,17 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HistoryQueries } from "../../../src/services/read-model/HistoryQueries.ts"
+import type { ModelPosition } from "../../../src/domain/Projection.ts"
 import { ReadYourWrites } from "../../../src/services/read-model/ReadYourWrites.ts"
 import { Projector } from "../../../src/services/read-model/Projector.ts"
 import { type CommandBody, Sequencer } from "../../../src/services/Sequencer.ts"
 import * as ReadYourWritesSequencer from "../../../src/services/read-model/ReadYourWritesSequencer.ts"
 import { policies, tokenCaller, userId } from "../../http/Fixture.ts"
 
-/** A read model at seq 5, and a note of what was waited for. */
+/** A read model at seq 5 unless the test says otherwise, and a note of what was waited for. */
 const world = () => {
   const waited: Array<number> = []
+  const at: { position: ModelPosition } = { position: { epoch: "e", seq: 5, began: 0, ts_ms: 0 } }
   const projector = Layer.mock(Projector)({
-    position: () => ({ epoch: "e", seq: 5, began: 0, ts_ms: 0 }),
+    position: () => at.position,
     caughtUp: Effect.void,
     reached: (seq) => Effect.sync(() => void waited.push(seq)),
     onMoved: () => () => {}
@@ -32,7 +34,7 @@ const world = () => {
     Layer.provideMerge(Layer.fresh(ReadYourWrites.layer)),
     Layer.provide([projector, sequencer])
   )
-  return { layer, waited }
+  return { at, layer, waited }
 }
 const cancel: CommandBody = {
   type: "cancel",
@@ -61,6 +63,25 @@ describe("own writes", () => {
       }).pipe(Effect.provide(layer))
     }
   )
+
+  it.effect.each([
+    ["another epoch", { epoch: "e2", began: 0 }],
+    ["another fork", { epoch: "e", began: 0, stream: "f2-0" }]
+  ] as const)("of a numbering that %s has ended are not waited for", ([, stream]) => {
+    const { at, layer, waited } = world()
+    return Effect.gen(function* () {
+      const own = yield* ReadYourWrites
+      yield* submit("a", 9, cancel)
+      at.position = { ...stream, seq: 3, ts_ms: 0 }
+      yield* own.awaitUser("a")
+      yield* own.awaitAll
+      assert.deepStrictEqual(waited, [])
+      yield* submit("a", 4, cancel)
+      yield* own.awaitUser("a")
+      yield* own.awaitAll
+      assert.deepStrictEqual(waited, [4, 4])
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("leave every other command waiting for its own events", () => {
     const { layer, waited } = world()
