@@ -122,7 +122,9 @@ const marketReads = ({ query }: Tables): Pick<Reads, "instruments" | "trades" | 
         const open =
           heads && decode<ReadonlyArray<IntervalCandle>>(heads).find((each) => each.interval === interval)?.candle
         if (open === undefined || open.confirm || open.start_time < start || open.start_time >= end) return closed
-        return closed[0]?.start_time === open.start_time ? closed : [open, ...closed].slice(0, limit)
+        // it has closed between the two reads, and perhaps later ones with it
+        const isOutdated = closed[0] !== undefined && closed[0].start_time >= open.start_time
+        return isOutdated ? closed : [open, ...closed].slice(0, limit)
       }
     ),
   lastCandles: Effect.map(

@@ -17,7 +17,7 @@ export interface StatementRequest {
 export interface ListRequest extends StatementRequest {
   readonly symbol?: string
 }
-/** Bounds of a time range, Unix ms, both inclusive. */
+/** Bounds of a time range, Unix ms: `start_time` inclusive, `end_time` exclusive. */
 export interface SpanRequest {
   readonly start_time?: number
   readonly end_time?: number
