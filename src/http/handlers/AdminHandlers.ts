@@ -1,7 +1,6 @@
 /** Handlers of /admin. Source: docs/contract/rest-user.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { userIdOf } from "../../domain/Address.ts"
 import { BanList } from "../../services/identity/BanList.ts"
 import { Bans } from "../../services/rewards/Bans.ts"
 import { Competitions } from "../../services/rewards/Competitions.ts"
@@ -25,10 +24,9 @@ export const layer = HttpApiBuilder.group(
 
     /** Whether a wallet is banned, and why, as the trail shows it. */
     const banOf = (root_address: string) =>
-      Effect.sync(() => {
-        const { banned = false, reason = "" } = banList.of(userIdOf(root_address)) ?? {}
-        return banned ? { banned, reason } : { banned }
-      })
+      Effect.map(banList.stored(root_address), (ban) =>
+        ban?.banned === true ? { banned: true, reason: ban.reason } : { banned: false }
+      )
 
     return handlers.handleAll({
       indexPrice: ({ payload: { symbol, price } }) =>

@@ -20,8 +20,8 @@ export class BanList extends Context.Service<
      * refused.
      */
     readonly refusedThrough: (user_id: string) => number
-    /** The current or lifted ban of a user. */
-    readonly of: (user_id: string) => Ban | undefined
+    /** The current or lifted ban of a wallet, also one that another gateway has just set. */
+    readonly stored: (root_address: string) => Effect.Effect<Ban | undefined, AccountsUnavailable>
     /** Sets or lifts a ban, and ends all credentials of the user on this gateway. */
     readonly put: (ban: Ban) => Effect.Effect<void, AccountsUnavailable>
     /** Applies a change that was read from the store. */
@@ -49,12 +49,9 @@ export class BanList extends Context.Service<
       return BanList.of({
         isBanned: (user_id) => bans.get(user_id)?.banned ?? false,
         refusedThrough: (user_id) => bans.get(user_id)?.changed_time ?? 0,
-        of: (user_id) => bans.get(user_id),
+        stored: store.get,
         put: Effect.fnUntraced(function* (change) {
-          // a later change needs a later time, also if the clock of the other gateway was ahead
-          const known = bans.get(change.user_id)?.changed_time ?? 0
-          const ban = { ...change, changed_time: Math.max(change.changed_time, known + 1) }
-          yield* store.put(ban)
+          const ban = yield* store.put(change)
           apply(ban)
           yield* invalidations.publish({ type: "ban", user_id: ban.user_id })
         }, Effect.uninterruptible),

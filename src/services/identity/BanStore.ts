@@ -20,7 +20,9 @@ export interface Ban {
 export class BanStore extends Context.Service<
   BanStore,
   {
-    /** Sets or lifts the ban of a wallet. */
-    readonly put: (ban: Ban) => Effect.Effect<void, AccountsUnavailable>
+    /** The current or lifted ban of a wallet. */
+    readonly get: (root_address: string) => Effect.Effect<Ban | undefined, AccountsUnavailable>
+    /** Sets or lifts the ban of a wallet. Returns what is stored: its time is later than that of the change before. */
+    readonly put: (ban: Ban) => Effect.Effect<Ban, AccountsUnavailable>
   }
 >()("gateway/services/BanStore") {}

@@ -131,7 +131,7 @@ export class Bans extends Context.Service<
         }),
         lift: Effect.fnUntraced(function* (root_address) {
           const { user_id } = yield* userOf(root_address)
-          const known = bans.of(user_id)
+          const known = yield* bans.stored(root_address)
           if (known?.banned !== true) return
           // a key that another gateway created while the ban was set
           yield* revokeKeys(user_id)

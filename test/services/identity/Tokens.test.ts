@@ -25,7 +25,6 @@ const SECOND = Math.floor(NOW / 1000)
 
 const noBans = Layer.mock(BanList)({
   isBanned: () => false,
-  of: () => undefined,
   refusedThrough: () => 0,
   apply: () => {}
 })
@@ -72,7 +71,6 @@ describe("a token", () => {
     let through = 0
     const bans = Layer.mock(BanList)({
       isBanned: () => banned,
-      of: () => undefined,
       refusedThrough: () => through,
       apply: () => {}
     })

@@ -5,6 +5,7 @@ import { userIdOf } from "../../../src/domain/Address.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
+import { BanStore } from "../../../src/services/identity/BanStore.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Bans, LAST_ORDER_AFTER } from "../../../src/services/rewards/Bans.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
@@ -108,6 +109,21 @@ describe("a ban", () => {
       yield* bans.lift(root)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("is lifted by a gateway that has not read it yet", () => {
+    const { layer } = world([])
+    return Effect.gen(function* () {
+      yield* known
+      const store = yield* BanStore
+      // another gateway, whose clock is ahead
+      const there = { root_address: root, user_id, banned: true, reason: "stolen keys", changed_time: 5_000 }
+      yield* store.put(there)
+      yield* (yield* Bans).lift(root)
+      // later than the ban, so that no gateway takes it for an outdated read
+      assert.strictEqual((yield* BanList).refusedThrough(user_id), 5_001)
+      assert.deepStrictEqual(yield* store.get(root), { ...there, banned: false, changed_time: 5_001 })
     }).pipe(Effect.provide(layer))
   })
 
