@@ -140,7 +140,7 @@ export class PrivateFeed {
     const seqs = beginnings.map(({ seq }) => seq)
     if (this.holds === 0) {
       this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), at)
-    } else {
+    } else if (beginnings.length > 0) {
       // during an interruption the missed events come first, from the earliest position of a topic
       const known = this.position?.stream_id === stream_id ? [this.position.seq] : []
       this.position = { stream_id, seq: Math.min(...known, ...seqs) }
@@ -148,10 +148,10 @@ export class PrivateFeed {
   }
 
   private catchUp(stream_id: string, seq: number, at: number): void {
-    const buffered = this.buffered ?? []
+    const own = (this.buffered ?? []).filter((message) => message.stream_id === stream_id)
     this.buffered = undefined
-    for (const message of buffered) if (message.stream_id === stream_id) this.send(message, at)
-    this.advance(stream_id, Math.max(seq, buffered.at(-1)?.event.seq ?? 0))
+    for (const message of own) this.send(message, at)
+    this.advance(stream_id, Math.max(seq, own.at(-1)?.event.seq ?? 0))
   }
 
   /** The user stream was interrupted: buffers all events until {@link release}. */

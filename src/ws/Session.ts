@@ -45,6 +45,11 @@ export interface SessionDeps extends ConnectionDeps {
 /** Time limit of authentication, and of reading snapshots, in ms. */
 const WORK_MS = 10_000
 
+/** A topic that begins with a snapshot, and the stream of the snapshot. */
+interface SnapshotStart extends FeedStart {
+  readonly stream_id: string
+}
+
 export class Session extends Connection {
   caller: Caller | undefined
   private readonly deps: SessionDeps
@@ -359,7 +364,7 @@ export class Session extends Connection {
     errors: Array<Frame>
   ): Effect.Effect<void> {
     const { hub, snapshots, streams } = this.deps
-    const from = since ?? (since_seq === undefined ? undefined : { stream_id: undefined, seq: since_seq })
+    const from = since ?? (since_seq === undefined ? undefined : { stream_id: streams.streamId(), seq: since_seq })
     const resume = (recovered: boolean): Resume | undefined =>
       from && {
         recovered,
@@ -374,14 +379,18 @@ export class Session extends Connection {
         for (const name of names) errors.push(this.unavailable(replay.failure, req_id, name))
         feed.abandon()
         this.subscribed([], req_id)
-      } else if (from !== undefined && replay.success !== undefined) {
+      } else if (
+        from !== undefined &&
+        replay.success !== undefined &&
+        // checked again: the stream can have been replaced since the events were read
+        from.stream_id === streams.streamId()
+      ) {
         const now = hub.now()
-        const stream_id = streams.streamId()
         this.subscribed(names, req_id, resume(true))
         feed.begin(
-          stream_id,
+          from.stream_id,
           names.map((topic) => ({ topic, snapshot: undefined, seq: from.seq })),
-          replay.success.map((event) => new UserMessage(event, stream_id, now)),
+          replay.success.map((event) => new UserMessage(event, from.stream_id, now)),
           hub.monotonic()
         )
       } else {
@@ -393,7 +402,7 @@ export class Session extends Connection {
           req_id,
           resume(false)
         )
-        feed.begin(streams.streamId(), beginnings, [], hub.monotonic())
+        this.begin(feed, beginnings)
       }
       for (const error of errors) this.reply(error)
     })
@@ -408,16 +417,17 @@ export class Session extends Connection {
     feed: PrivateFeed,
     names: ReadonlyArray<PrivateTopic>,
     refused: (topic: PrivateTopic, error: SnapshotUnavailable | AccountsUnavailable) => void
-  ): Effect.Effect<ReadonlyArray<FeedStart>> {
+  ): Effect.Effect<ReadonlyArray<SnapshotStart>> {
     const { hub, snapshots } = this.deps
     return Effect.gen({ self: this }, function* () {
-      const beginnings: Array<FeedStart> = []
+      const beginnings: Array<SnapshotStart> = []
       for (const topic of names) {
         const taken = yield* Effect.result(snapshots.take(feed.user_id, topic, feed.bound_to))
         if (Result.isFailure(taken)) refused(topic, taken.failure)
         else {
+          const { seq, stream_id } = taken.success
           const snapshot = snapshotFrame(topic, taken.success, hub.now())
-          beginnings.push({ topic, snapshot, seq: taken.success.seq })
+          beginnings.push({ topic, snapshot, seq, stream_id })
         }
       }
       const checked = yield* Effect.result(this.fresh())
@@ -425,6 +435,17 @@ export class Session extends Connection {
       for (const { topic } of beginnings) refused(topic, checked.failure)
       return []
     })
+  }
+
+  /**
+   * Starts topics with snapshots. If one of them is of an earlier stream, so is the position of the feed; the restart that is queued
+   * then sends the snapshots of the new stream.
+   */
+  private begin(feed: PrivateFeed, beginnings: ReadonlyArray<SnapshotStart>): void {
+    const { hub, streams } = this.deps
+    const current = streams.streamId()
+    const earlier = beginnings.find(({ stream_id }) => stream_id !== current)
+    feed.begin(earlier?.stream_id ?? current, beginnings, [], hub.monotonic())
   }
 
   private unavailable(
@@ -440,7 +461,7 @@ export class Session extends Connection {
    * was replaced.
    */
   private restart(): Effect.Effect<void> {
-    const { hub, snapshots, streams } = this.deps
+    const { hub, snapshots } = this.deps
     const feed = this.feed!
     return Effect.gen({ self: this }, function* () {
       const { position } = feed
@@ -459,7 +480,7 @@ export class Session extends Connection {
       }
       const beginnings = yield* this.snapshotsOf(feed, feed.topics(), () => this.end("BackendLost"))
       feed.release()
-      feed.begin(streams.streamId(), beginnings, [], hub.monotonic())
+      this.begin(feed, beginnings)
     })
   }
 }

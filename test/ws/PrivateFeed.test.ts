@@ -167,6 +167,23 @@ describe("PrivateFeed", () => {
     assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 6 })
   })
 
+  it("does not count buffered events of an earlier stream in its position", () => {
+    const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
+    const event = { seq: 9, topic: "order", prev_seq: 0, sub_account_address: "", mts: 0, record: "{}" } as const
+    feed.join()
+    feed.take([new UserMessage(event, "earlier", 0)], 0)
+    feed.begin("s", [{ topic: "order", snapshot: undefined, seq: 2 }], [], 0)
+    assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 2 })
+  })
+
+  it("keeps its position when no topic begins during an interruption", () => {
+    const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
+    feed.join()
+    feed.hold()
+    feed.begin("s", [], [], 0)
+    assert.isUndefined(feed.position)
+  })
+
   it(`keeps ${BUFFERED_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
     let overflows = 0
     const feed = new PrivateFeed("u", new RecordingOutbox(), () => overflows++)

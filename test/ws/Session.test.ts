@@ -808,6 +808,51 @@ describe("private topics", () => {
     })
   )
 
+  it.live("sends the snapshots of the new stream when the numbers start anew while a snapshot is read", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      for (let i = 0; i < 3; i++) world.users.emit("position", {})
+      const peer = yield* authenticated(world)
+      const gate = Deferred.makeUnsafe<void>()
+      const reading = Deferred.makeUnsafe<void>()
+      world.users.reading = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(gate))
+      peer.send({ op: "subscribe", args: ["position", "order"] })
+      yield* Deferred.await(reading)
+      // the positions are those of s1, and the numbers of s2 pass them
+      world.users.restart("s2")
+      for (let i = 0; i < 5; i++) world.users.emit("position", {})
+      yield* Deferred.succeed(gate, undefined)
+      const snapshot = yield* peer.until(() =>
+        peer.messages.find(({ data, topic }) => topic === "position" && data.stream_id === "s2")
+      )
+      assert.deepStrictEqual([snapshot.data.type, snapshot.data.seq], ["snapshot", 5])
+    })
+  )
+
+  it.live.each([{ since: { stream_id: "s1", seq: 1 } }, { since_seq: 1 }])(
+    "does not resume a stream that was replaced after its events were read: %j",
+    (since) =>
+      Effect.gen(function* () {
+        const world = new World()
+        const lease = new ManualLease()
+        world.callers.set("TK", { ...world.callers.get("TK")!, grant: new Grant("token-1", USER, lease) })
+        yield* start(world)
+        for (let i = 0; i < 3; i++) world.users.emit("order", {})
+        const peer = yield* authenticated(world)
+        lease.end()
+        peer.send({ op: "subscribe", args: ["order"], ...since })
+        yield* Effect.promise(() => until("the subscription waits for the lease", () => lease.waiters > 0))
+        world.users.restart("s2")
+        for (let i = 0; i < 2; i++) world.users.emit("order", {})
+        lease.renew()
+        const [subscribed, snapshot] = yield* peer.take(2)
+        assert.deepStrictEqual(subscribed.resume, { recovered: false, stream_id: "s2", head_seq: 2 })
+        const { seq, stream_id, type } = snapshot.data
+        assert.deepStrictEqual([type, stream_id, seq], ["snapshot", "s2", 2])
+      })
+  )
+
   it.live("sends what was missed when the stream was interrupted and its numbers continue", () =>
     Effect.gen(function* () {
       const world = new World()

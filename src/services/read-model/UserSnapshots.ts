@@ -54,11 +54,11 @@ export class UserSnapshots extends Context.Service<
     ) => Effect.Effect<Snapshot, SnapshotUnavailable>
     /**
      * All events of the user after a position, oldest first; `undefined` if the position belongs to another stream,
-     * was never reached, or is no longer retained. `stream_id` undefined: the current stream.
+     * was never reached, or is no longer retained.
      */
     readonly replay: (
       user_id: string,
-      since: { readonly stream_id: string | undefined; readonly seq: number }
+      since: { readonly stream_id: string; readonly seq: number }
     ) => Effect.Effect<ReadonlyArray<UserEvent> | undefined, SnapshotUnavailable>
   }
 >()("gateway/services/UserSnapshots") {
@@ -191,12 +191,11 @@ export class UserSnapshots extends Context.Service<
             )
           }),
         replay: Effect.fnUntraced(function* (user_id, since) {
-          const isOther = () => since.stream_id !== undefined && since.stream_id !== streams.streamId()
+          const isOther = () => since.stream_id !== streams.streamId()
           if (isOther()) return undefined
           // another gateway, or the last process of this one, may have shown events that will arrive here
           if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq))) return undefined
           if (isOther()) return undefined
-          const stream_id = streams.streamId()
           const head = streams.head(user_id)
           const events: Array<UserEvent> = []
           yield* unavailable(holdsShown(user_id))
@@ -207,7 +206,7 @@ export class UserSnapshots extends Context.Service<
             events.push(...page)
             after = page.at(-1)!.seq
           }
-          return streams.streamId() === stream_id ? events : undefined
+          return isOther() ? undefined : events
         })
       })
     })

@@ -147,10 +147,10 @@ describe("UserSnapshots", () => {
     const s = state()
     return Effect.gen(function* () {
       const { replay } = yield* UserSnapshots
-      const seqs = (since: { readonly stream_id: string | undefined; readonly seq: number }) =>
+      const seqs = (since: { readonly stream_id: string; readonly seq: number }) =>
         Effect.map(replay("u", since), (events) => events?.map(({ seq }) => seq))
       assert.deepStrictEqual(yield* seqs({ stream_id: "s1", seq: 1 }), [2, 3])
-      assert.deepStrictEqual(yield* seqs({ stream_id: undefined, seq: 3 }), [])
+      assert.deepStrictEqual(yield* seqs({ stream_id: "s1", seq: 3 }), [])
       assert.isUndefined(yield* seqs({ stream_id: "s0", seq: 1 }))
       s.events.shift()
       assert.isUndefined(yield* seqs({ stream_id: "s1", seq: 0 }))
