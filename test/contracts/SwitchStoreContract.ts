@@ -49,6 +49,29 @@ export const suite = <E>(name: string, layer: Layer.Layer<DeadMansSwitchStore, E
       })
     )
 
+    it.effect("keeps a window that began after the one that was canceled, and replaces a canceled one", () =>
+      Effect.gen(function* () {
+        const store = yield* DeadMansSwitchStore
+        const window = (began_ms: number, canceled: boolean) => ({
+          sub_account_address: address(9),
+          began_ms,
+          canceled
+        })
+        const kept = Effect.map(store.absence("hans"), (absence) => absence?.windows)
+        yield* store.absent("hans", 1_000)
+        yield* store.window("hans", window(5_000, false))
+        yield* store.window("hans", window(1_000, true))
+        assert.deepStrictEqual(yield* kept, [window(5_000, false)])
+        yield* store.window("hans", window(4_000, false))
+        assert.deepStrictEqual(yield* kept, [window(5_000, false)])
+        yield* store.window("hans", window(5_000, true))
+        assert.deepStrictEqual(yield* kept, [window(5_000, true)])
+        // whatever the wall clock was set to
+        yield* store.window("hans", window(2_000, false))
+        assert.deepStrictEqual(yield* kept, [window(2_000, false)])
+      })
+    )
+
     it.effect("lists each user with an enabled switch once", () =>
       Effect.gen(function* () {
         const store = yield* DeadMansSwitchStore

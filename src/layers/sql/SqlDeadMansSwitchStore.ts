@@ -34,7 +34,8 @@ export const layer: Layer.Layer<DeadMansSwitchStore, Migrator.MigrationError | S
       const put = (user_id: string, row: StoredAbsence["windows"][number]) =>
         sql`INSERT INTO absences ${sql.insert({ user_id, ...row })}
           ON CONFLICT (user_id, sub_account_address)
-          DO UPDATE SET began_ms = excluded.began_ms, canceled = excluded.canceled`
+          DO UPDATE SET began_ms = excluded.began_ms, canceled = excluded.canceled
+          WHERE excluded.began_ms >= absences.began_ms OR (absences.canceled AND NOT excluded.canceled)`
       return DeadMansSwitchStore.of({
         of: (user_id) =>
           orUnavailable(

@@ -3,7 +3,7 @@
  * orders of the sub-account are canceled. Take-profit and stop-loss orders stay, because they protect a position.
  *
  * Each absence cancels the orders of a sub-account once; orders placed during the absence stay. A change of the setting
- * restarts the window of its sub-account. A cancel is retried until it is acknowledged or the user reconnects.
+ * restarts the window of its sub-account. A cancel is retried until it is acknowledged, the setting changes or the user reconnects.
  *
  * Absences are stored, so a restart of the gateway continues their windows. One that ends while no gateway runs, or right
  * after a start, ends {@link RESTART_MS} after the start, so that clients can reconnect. Users who were connected until the
@@ -42,8 +42,8 @@ class Absence {
   readonly done = new Set<string>()
   /** Sub-accounts whose window the store does not have as it is. */
   readonly unsaved = new Set<string>()
-  /** Starts of windows as the store had them last, Unix ms, by sub-account. */
-  readonly stored = new Map<string, number>()
+  /** Starts of windows as the store had them last, monotonic and in Unix ms, by sub-account. */
+  readonly stored = new Map<string, { readonly start_ms: number; readonly began_ms: number }>()
   /** Whether the store has to be read first. */
   isUnread: boolean
   /** Whether the store holds this absence, and whether it may hold one of this user. */
@@ -91,10 +91,10 @@ export class DeadMansSwitch extends Context.Service<
       const logged = (what: string) => (error: AccountsUnavailable | SubmitError) =>
         Effect.logWarning(`dead-man's switch: ${what}`, error)
 
-      const cancelAll = Effect.fnUntraced(function* (user_id: string, sub_account_address: string) {
+      const cancelAll = Effect.fnUntraced(function* (user_id: string, sub_account_address: string, command_id: string) {
         const cancel_type = "CancelByDcp" as const
         const command = {
-          command_id: yield* ids.uuid,
+          command_id,
           user_id,
           sub_account_address,
           body: {
@@ -110,9 +110,8 @@ export class DeadMansSwitch extends Context.Service<
         }
         const ack = yield* sequencer.submit(command).pipe(
           Effect.tapError(logged(`orders of ${sub_account_address} not canceled`)),
-          // a refused command means a deleted sub-account, without orders; retry all other errors
-          Effect.retry({ while: (error) => error._tag !== "CommandRefused", schedule: backOff }),
-          Effect.catch(() => Effect.undefined)
+          // a deleted sub-account, without orders
+          Effect.catchTag("CommandRefused", () => Effect.undefined)
         )
         yield* Effect.logInfo("dead-man's switch: orders canceled").pipe(
           Effect.annotateLogs({ sub_account_address, orders: ack?.orders.length ?? 0 })
@@ -140,15 +139,22 @@ export class DeadMansSwitch extends Context.Service<
             absence.mayBeStored = true
             if (!absence.isStored) yield* store.absent(user_id, wallOf(absence.began_ms))
             absence.isStored = true
+            if (absence.unsaved.size === 0) return
             for (const sub_account_address of absence.unsaved) {
               absence.unsaved.delete(sub_account_address)
-              const began_ms = wallOf(absence.later.get(sub_account_address) ?? absence.began_ms)
+              const start_ms = absence.later.get(sub_account_address) ?? absence.began_ms
+              const known = absence.stored.get(sub_account_address)
+              // a start that is known is not converted again, because the wall clock may have been set
+              const began_ms = known?.start_ms === start_ms ? known.began_ms : wallOf(start_ms)
               const canceled = absence.done.has(sub_account_address)
-              absence.stored.set(sub_account_address, began_ms)
+              absence.stored.set(sub_account_address, { start_ms, began_ms })
               yield* store
                 .window(user_id, { sub_account_address, began_ms, canceled })
                 .pipe(Effect.tapError(() => Effect.sync(() => absence.unsaved.add(sub_account_address))))
             }
+            // a window that another gateway began meanwhile was not overwritten
+            const stored = yield* store.absence(user_id)
+            if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
           })
         )
       const forget = (user_id: string, absence: Absence) => writing(absence, store.present(user_id))
@@ -173,10 +179,10 @@ export class DeadMansSwitch extends Context.Service<
       ): void => {
         for (const { began_ms, canceled, sub_account_address: address } of windows) {
           if (!isOpen(address)) continue
-          // a start that is known is not converted again, because the wall clock may have been set
-          if (absence.stored.get(address) !== began_ms) {
-            absence.stored.set(address, began_ms)
-            absence.later.set(address, Math.max(absence.began_ms, monotonicOf(began_ms)))
+          if (absence.stored.get(address)?.began_ms !== began_ms) {
+            const start_ms = Math.max(absence.began_ms, monotonicOf(began_ms))
+            absence.stored.set(address, { start_ms, began_ms })
+            absence.later.set(address, start_ms)
             absence.done.delete(address)
           }
           if (canceled) absence.done.add(address)
@@ -214,22 +220,31 @@ export class DeadMansSwitch extends Context.Service<
           if (!absence.isStored || absence.unsaved.size > 0)
             yield* Effect.forkChild(Effect.delay(save(user_id, absence), absence.unsaved.size > 0 ? 0 : STORE_MS))
         }
-        while (isAnyEnabled()) {
-          const next = nextOf(absence, settings)
-          if (next === undefined) return
-          yield* Effect.sleep(Math.max(0, next.at_ms - monotonicMillis(clock)))
+        // a repeated cancel of a window has the id of the first one
+        let attempt = { address: "", at_ms: 0, command_id: "" }
+        /** Waits for the next window and cancels its orders; false: the countdown is over. */
+        const next = Effect.gen(function* () {
+          const waited = nextOf(absence, settings)
+          if (waited === undefined) return false
+          yield* Effect.sleep(Math.max(0, waited.at_ms - monotonicMillis(clock)))
           // a connection to another gateway makes the user present, which ends this countdown
           yield* presence.settled
           // a gateway that is shutting down closes all connections, which is no evidence of absence
-          if (lifecycle.isStopping()) return
+          if (lifecycle.isStopping()) return false
           settings = yield* refresh(user_id, absence, settings)
           const due = nextOf(absence, settings)
-          if (due === undefined || due.at_ms > monotonicMillis(clock)) continue
-          yield* cancelAll(user_id, due.address)
+          if (due === undefined || due.at_ms > monotonicMillis(clock)) return true
+          if (due.address !== attempt.address || due.at_ms !== attempt.at_ms)
+            attempt = { ...due, command_id: yield* ids.uuid }
+          yield* cancelAll(user_id, due.address, attempt.command_id)
           absence.done.add(due.address)
           absence.unsaved.add(due.address)
           yield* save(user_id, absence)
-        }
+          return true
+        })
+        // each attempt begins with a fresh read: the setting may have changed since the last one
+        const nextCanceled = next.pipe(Effect.retry(backOff), Effect.orDie)
+        while (isAnyEnabled()) if (!(yield* nextCanceled)) return
         absences.delete(user_id)
         if (absence.mayBeStored) yield* forget(user_id, absence)
       })

@@ -32,7 +32,7 @@ export class DeadMansSwitchStore extends Context.Service<
     readonly absent: (user_id: string, began_ms: number) => Effect.Effect<void, AccountsUnavailable>
     /** Ends the absence of a user; no effect without one. */
     readonly present: (user_id: string) => Effect.Effect<void, AccountsUnavailable>
-    /** Stores the window of a sub-account in its user's absence. */
+    /** Stores the window of a sub-account in its user's absence. No effect on a later window, unless that one was canceled and this one not. */
     readonly window: (
       user_id: string,
       window: StoredAbsence["windows"][number]

@@ -183,10 +183,11 @@ describe("the dead-man's switch", () => {
         >
         readonly canceled: () => ReadonlyArray<string>
         readonly store: DeadMansSwitchStore["Service"]
-      }) => Effect.Effect<A, E, Scope.Scope>
+      }) => Effect.Effect<A, E, Scope.Scope>,
+      answer?: Submit
     ) =>
       Effect.gen(function* () {
-        const { canceled, submit } = world()
+        const { canceled, submit } = world(answer)
         const kept = yield* Layer.build(Layer.fresh(SqliteStores.deadMansSwitches))
         const start = Effect.gen(function* () {
           const scope = yield* Scope.fork(yield* Effect.scope)
@@ -315,6 +316,67 @@ describe("the dead-man's switch", () => {
           assert.deepStrictEqual(canceled(), [v1])
         })
       )
+    )
+
+    it.effect("cancels at the end of a window that another gateway begins while a cancel waits for its result", () =>
+      restarts(
+        ({ canceled, start, store }) =>
+          Effect.gen(function* () {
+            yield* store.set(userId, setting(v1, 10))
+            const [, other] = [yield* start, yield* start]
+            yield* TestClock.adjust("11 seconds")
+            const before = canceled().length
+            yield* other.switches.set(tokenCaller, setting(v1, 10))
+            yield* TestClock.adjust("9999 millis")
+            assert.lengthOf(canceled(), before)
+            yield* TestClock.adjust("1 millis")
+            assert.isAbove(canceled().length, before)
+            const after = canceled().length
+            yield* TestClock.adjust("1 hour")
+            assert.lengthOf(canceled(), after, "once a window")
+          }),
+        () => Effect.delay(ack, "2 seconds")
+      )
+    )
+
+    it.effect("does not repeat a cancel after another gateway has switched it off", () => {
+      let isDown = true
+      return restarts(
+        ({ canceled, start, store }) =>
+          Effect.gen(function* () {
+            yield* store.set(userId, setting(v1, 10))
+            const [, other] = [yield* start, yield* start]
+            yield* TestClock.adjust("30 seconds")
+            yield* other.switches.set(tokenCaller, { ...setting(v1, 10), enabled: false })
+            yield* TestClock.adjust("1 minute")
+            const before = canceled().length
+            isDown = false
+            yield* TestClock.adjust("1 minute")
+            assert.lengthOf(canceled(), before)
+          }),
+        () => (isDown ? Effect.fail(new SequencerUnavailable({})) : ack)
+      )
+    })
+
+    it.effect("cancels once a window though the wall clock is set back in it", () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+        yield* restarts(({ canceled, start, store }) =>
+          Effect.gen(function* () {
+            yield* store.set(userId, setting(v1, 10))
+            const gateway = yield* Effect.provideService(start, Clock.Clock, clock)
+            yield* TestClock.adjust("5 seconds")
+            yield* gateway.switches.set(tokenCaller, setting(v1, 10))
+            yield* TestClock.adjust("5 seconds")
+            ahead_ms = -3_600_000
+            yield* TestClock.adjust("5 seconds")
+            assert.deepStrictEqual(canceled(), [v1])
+            yield* TestClock.adjust("1 hour")
+            assert.deepStrictEqual(canceled(), [v1])
+          })
+        )
+      })
     )
 
     it.effect("begins the window of a user who was connected until then", () =>
