@@ -33,6 +33,8 @@ export class CallSession extends Connection {
   private unacknowledged = 0
   /** Set: the connection ends with this reason once no call is in flight. */
   private leaving: CloseReason | undefined
+  /** Resumes the sends that wait for room. */
+  private readonly waiting = new Set<() => void>()
 
   constructor(deps: ConnectionDeps, transport: Transport, ip: string, { accept, headers, held, peer }: Opening) {
     super(deps, transport, "rpc", ip)
@@ -57,7 +59,12 @@ export class CallSession extends Connection {
   private send(text: string): Effect.Effect<void> {
     if (this.closing || this.outbox.weight < SEND_BUFFER_BYTES) return Effect.sync(() => this.write(text))
     const turn = Effect.callback<void>((resume) => {
-      setImmediate(() => (this.closing ? resume(Effect.void) : this.transport.whenTaken(() => resume(Effect.void))))
+      const proceed = (): void => {
+        this.waiting.delete(proceed)
+        resume(Effect.void)
+      }
+      this.waiting.add(proceed)
+      setImmediate(() => (this.closing ? proceed() : this.transport.whenTaken(proceed)))
     })
     return Effect.andThen(
       turn,
@@ -85,6 +92,8 @@ export class CallSession extends Connection {
   }
   protected release(): void {
     this.held.set(0)
+    // a broken socket takes nothing more
+    for (const proceed of this.waiting) proceed()
     this.calls.closed()
   }
 

@@ -50,7 +50,7 @@ export class Hub extends Context.Service<
       /** A callback of another service must not throw: an unexpected error is logged, and the service continues. */
       const report = (fault: unknown): void => void fork(Effect.logError("a feed failed", fault))
       const flusher = new Flusher(clocks, report)
-      const markets = new MarketFanout(view, yield* Throttler.make(clock), clocks, report)
+      const markets = new MarketFanout(view, yield* Throttler.make(clock, report), clocks, report)
       const users = new UserFanout(streams, yield* CredentialLease, clocks)
 
       metrics.gauge("gateway_ws_conflations_total", {}, () => flusher.conflations)

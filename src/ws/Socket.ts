@@ -122,7 +122,11 @@ export class Socket implements Transport {
     if (code !== undefined) payload.writeUInt16BE(code)
     this.write(control(CLOSE, payload))
     this.open = false
-    this.closing = setTimeout(() => this.socket.destroy(), this.limits.close_timeout_ms)
+    this.limitClose()
+  }
+  /** Destroys the connection if its end takes too long, as with a peer that does not read. */
+  private limitClose(): void {
+    this.closing ??= setTimeout(() => this.socket.destroy(), this.limits.close_timeout_ms)
   }
 
   // ---- events of the network socket
@@ -147,6 +151,7 @@ export class Socket implements Transport {
   ended(): void {
     this.open = false
     this.socket.end()
+    this.limitClose()
   }
   closed(): void {
     this.open = false

@@ -22,14 +22,22 @@ export interface Throttler {
   readonly cancel: (job: Job) => void
 }
 
-export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.Return<Throttler, never, Scope.Scope> {
+/** An unexpected exception ends only the run that threw it, and is reported to `onFault`. */
+export const make = Effect.fnUntraced(function* (
+  clock: Clock.Clock,
+  onFault: (fault: unknown) => void
+): Effect.fn.Return<Throttler, never, Scope.Scope> {
   const due = new Map<Job, number>()
   const earlier = Latch.makeUnsafe(false)
   let wakesAt = Infinity
 
   const runNow = (job: Job, at: number): void => {
     job.lastRun = at
-    job.run(clock.currentTimeMillisUnsafe())
+    try {
+      job.run(clock.currentTimeMillisUnsafe())
+    } catch (fault) {
+      onFault(fault)
+    }
   }
   const runDue = (now: number): void => {
     for (const [job, at] of due) {

@@ -70,10 +70,11 @@ export class UserFanout {
       feeds,
       unfollow: streams.follow(user_id, (events) => {
         const now = this.clocks.now()
-        const at = this.clocks.monotonic()
         const stream_id = streams.streamId()
         const messages = events.map((event) => new UserMessage(event, stream_id, now))
         this.deliver(() => {
+          // the age of held events begins with their delivery
+          const at = this.clocks.monotonic()
           for (const feed of feeds.keys()) feed.take(messages, at)
         })
       })

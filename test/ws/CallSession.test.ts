@@ -8,7 +8,7 @@ import { defaults } from "../../src/ws/Limits.ts"
 import { Flusher } from "../../src/ws/Outbox.ts"
 
 /** A session of one caller, and what it does. */
-const opened = (take: (text: string) => void = () => {}) => {
+const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) => {
   const did = {
     /** Messages that reached the calls, and whether they may run. */
     taken: [] as Array<readonly [text: string, mayRun: boolean]>,
@@ -32,8 +32,8 @@ const opened = (take: (text: string) => void = () => {}) => {
     {
       deflated: false,
       write: () => {},
-      pending: () => 0,
-      whenTaken: (then) => then(),
+      pending: () => (reads ? 0 : 1),
+      whenTaken: (then) => (reads ? then() : undefined),
       close: (reason) => void did.closed.push(reason),
       ping: () => {},
       pong: () => {},
@@ -80,6 +80,24 @@ describe("a socket of calls", () => {
     line.idle()
     await turn()
     assert.deepStrictEqual([did.closed, did.ends], [["GoingAway"], ["GoingAway"]])
+  })
+
+  it("ends a send that waits for room with its connection", async () => {
+    const { line, session } = opened(() => {}, { reads: false })
+    line.sendNow("first")
+    await turn()
+    line.sendNow("x".repeat(1024 * 1024))
+    // one waits for the socket already, one does not yet
+    const first = Effect.runFork(line.send("last"))
+    await turn()
+    await turn()
+    const second = Effect.runFork(line.send("last"))
+    assert.isUndefined(first.pollUnsafe(), "it waits")
+    session.closed()
+    await turn()
+    await turn()
+    assert.isDefined(first.pollUnsafe())
+    assert.isDefined(second.pollUnsafe())
   })
 
   it("refuses each call above the message rate, and none once the flood has ended it", () => {

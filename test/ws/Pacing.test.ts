@@ -16,7 +16,7 @@ describe("Pacer", () => {
   it.effect("runs at once when the interval has passed, else when it has, and once for many requests", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const pacer = yield* Throttler.make(clock)
+      const pacer = yield* Throttler.make(clock, assert.isUndefined)
       const [slow, fast] = [job(200), job(20)]
       yield* TestClock.adjust(1) // the fiber sleeps
       pacer.request(slow)
@@ -42,12 +42,32 @@ describe("Pacer", () => {
     })
   )
 
+  it.effect("reports a run that throws, and goes on with the others", () =>
+    Effect.gen(function* () {
+      const faults: Array<unknown> = []
+      const pacer = yield* Throttler.make(yield* Clock.Clock, (fault) => faults.push(fault))
+      const sound = job(20)
+      const faulty = {
+        ...job(20),
+        run: () => {
+          throw new Error("a fault")
+        }
+      }
+      for (let i = 0; i < 2; i++) for (const one of [faulty, sound]) pacer.request(one)
+      yield* TestClock.adjust(20)
+      assert.deepStrictEqual([faults.length, sound.runs], [2, [0, 20]])
+      pacer.request(sound)
+      yield* TestClock.adjust(20)
+      assert.deepStrictEqual(sound.runs, [0, 20, 40])
+    })
+  )
+
   it.effect("runs at its interval after the clock was set back, and forward again", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       let set_ms = 0
       const now = () => clock.currentTimeMillisUnsafe() + set_ms
-      const pacer = yield* Throttler.make({ ...clock, currentTimeMillisUnsafe: now })
+      const pacer = yield* Throttler.make({ ...clock, currentTimeMillisUnsafe: now }, assert.isUndefined)
       const books = job(200)
       const request = () => pacer.request(books)
       request()
@@ -66,7 +86,7 @@ describe("Pacer", () => {
 
   it.effect("is woken by a job that is due before the one it sleeps for", () =>
     Effect.gen(function* () {
-      const pacer = yield* Throttler.make(yield* Clock.Clock)
+      const pacer = yield* Throttler.make(yield* Clock.Clock, assert.isUndefined)
       const [slow, fast] = [job(200), job(20)]
       pacer.request(slow)
       pacer.request(slow)
@@ -84,7 +104,10 @@ describe("the pace of messages", () => {
     it.effect(`is kept while the wall clock is set by ${step} ms`, () =>
       Effect.gen(function* () {
         let ahead_ms = 0
-        const pacer = yield* Throttler.make(aheadOf(yield* Clock.Clock, () => ahead_ms))
+        const pacer = yield* Throttler.make(
+          aheadOf(yield* Clock.Clock, () => ahead_ms),
+          assert.isUndefined
+        )
         const slow = job(200)
         pacer.request(slow)
         pacer.request(slow)

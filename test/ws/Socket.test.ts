@@ -262,6 +262,17 @@ describe("what a socket reads", () => {
     })
   )
 
+  it("cuts off a peer that half closes and does not read, after the time limit of a close", async () => {
+    const destroyed = Promise.withResolvers<void>()
+    let ends = 0
+    const peer = { end: () => ends++, destroy: destroyed.resolve }
+    const limits = { ...defaults, close_timeout_ms: 1 }
+    const socket = new WebSocketOf(peer as never, false, limits, () => ({ set: () => {} }) as never)
+    socket.ended()
+    assert.strictEqual(ends, 1)
+    await destroyed.promise
+  })
+
   it("answers the last of many pings of a peer that does not read", () => {
     /** A network socket whose peer reads when the test says so. */
     const sent: Array<Buffer> = []

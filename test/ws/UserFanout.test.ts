@@ -40,10 +40,10 @@ class Feed extends PrivateFeed {
   }
 }
 
-const world = () => {
+const world = (clocks = stillClocks) => {
   const lease = new ManualLease()
   const streams = new Streams()
-  const fanout = new UserFanout(streams.view, lease, stillClocks)
+  const fanout = new UserFanout(streams.view, lease, clocks)
   let seq = 0
   return {
     lease,
@@ -70,6 +70,18 @@ describe("Amendment 18: private events while changes of credentials cannot be re
     assert.deepStrictEqual(alice.at, [5, 5, 5])
     publish("bob")
     assert.deepStrictEqual(bob.seqs, [3, 5])
+  })
+
+  it("are as old as their delivery, so that a socket which is full for a moment is not slow", () => {
+    let now = 0
+    const { fanout, lease, publish } = world({ ...stillClocks, monotonic: () => now })
+    const alice = new Feed("alice")
+    fanout.attach(alice, assert.fail)
+    lease.end()
+    publish("alice")
+    now = 9_500
+    lease.renew()
+    assert.deepStrictEqual(alice.at, [9_500])
   })
 
   it("stay held where the read that renews the lease began too long ago", () => {
