@@ -54,7 +54,7 @@ export class UserSnapshots extends Context.Service<
     ) => Effect.Effect<Snapshot, SnapshotUnavailable>
     /**
      * All events of the user after a position, oldest first; `undefined` if the position belongs to another stream,
-     * was never reached, or is no longer retained.
+     * was never reached, is no longer retained, or has more than {@link REPLAY_MAX} events after it.
      */
     readonly replay: (
       user_id: string,
@@ -197,12 +197,14 @@ export class UserSnapshots extends Context.Service<
           if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq))) return undefined
           if (isOther()) return undefined
           const head = streams.head(user_id)
+          // the numbers have no gaps
+          if (head - since.seq > REPLAY_MAX) return undefined
           const events: Array<UserEvent> = []
           yield* unavailable(holdsShown(user_id))
           let after = since.seq
           while (after < head) {
             const page = yield* unavailable(history.userEvents(user_id, after, PAGE))
-            if (page[0]?.seq !== after + 1 || events.length > REPLAY_MAX) return undefined
+            if (page[0]?.seq !== after + 1) return undefined
             events.push(...page)
             after = page.at(-1)!.seq
           }

@@ -5,7 +5,7 @@ import { BackendHealth, type LinkState } from "../../../src/services/operations/
 import { History, type LastRecord, type OrderQuery } from "../../../src/services/History.ts"
 import { Referee } from "../../../src/services/Referee.ts"
 import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
-import { UserSnapshots } from "../../../src/services/read-model/UserSnapshots.ts"
+import { REPLAY_MAX, UserSnapshots } from "../../../src/services/read-model/UserSnapshots.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 
 const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, ill: false, ill_for_ms: 0, age_ms: 0 }
@@ -154,6 +154,17 @@ describe("UserSnapshots", () => {
       assert.isUndefined(yield* seqs({ stream_id: "s0", seq: 1 }))
       s.events.shift()
       assert.isUndefined(yield* seqs({ stream_id: "s1", seq: 0 }))
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect(`replays at most ${REPLAY_MAX} events`, () => {
+    const s = state()
+    s.head = REPLAY_MAX + 1
+    s.events = Array.from({ length: s.head }, (_, i) => ({ seq: i + 1, topic: "order" }) as never)
+    return Effect.gen(function* () {
+      const { replay } = yield* UserSnapshots
+      assert.strictEqual((yield* replay("u", { stream_id: "s1", seq: 1 }))?.length, REPLAY_MAX)
+      assert.isUndefined(yield* replay("u", { stream_id: "s1", seq: 0 }))
     }).pipe(Effect.provide(live(s)))
   })
 
