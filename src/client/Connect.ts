@@ -34,7 +34,13 @@ export const connect = (socket: WebSocketLike, topics: Topics, options: ConnectO
   const connection = new Connection(socket, {
     now: options.now,
     onEvent: (frame) => topics.receive(frame),
-    onError: (error) => options.emit({ kind: "refused", error })
+    onError: (error) => {
+      options.emit({ kind: "refused", error })
+      // the gateway has dropped a message above the rate limit, and the reply to it never arrives
+      if (error.code === "RateLimitExceeded" && error.req_id === undefined) {
+        disconnect(closeCodes.TooMany.code, error.message)
+      }
+    }
   })
   topics.connection = connection
   let wasLive = false

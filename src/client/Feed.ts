@@ -71,7 +71,8 @@ export const follow = Effect.fnUntraced(function* (
   const random = yield* Random.Random
   const openSocket = yield* WebSocketConstructor
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
-  const now = () => clock.currentTimeMillisUnsafe()
+  // monotonic, so that a step of the wall clock changes no interval
+  const now = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   const path = options.path ?? (options.topics.some(isPrivate) ? "/ws/private" : "/ws/public")
   const { reader } = options
   const began = yield* Deferred.make<void, FeedEnded>()

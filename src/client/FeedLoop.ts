@@ -26,7 +26,7 @@ export type Renewal = "renewed" | "later" | "refused"
 /** Sockets, time and randomness, so that a test can replace them. */
 export interface FeedEnvironment {
   readonly openSocket: (url: string) => WebSocketLike
-  /** Time in ms; only differences are used. */
+  /** Monotonic time in ms. */
   readonly now: () => number
   /** A number from 0 to 1. */
   readonly random: () => number
@@ -100,11 +100,12 @@ export class FeedLoop {
    * next connection subscribes to them.
    */
   subscribe(names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
+    const unique = [...new Set(names)]
     // a second subscription would repeat events of a topic that is followed already
-    const held = names.filter((topic) => this.topics.wanted.has(topic))
-    const added = names.filter((topic) => !this.topics.wanted.has(topic))
+    const held = unique.filter((topic) => this.topics.wanted.has(topic))
+    const added = unique.filter((topic) => !this.topics.wanted.has(topic))
     for (const topic of added) this.topics.wanted.add(topic)
-    if (!this.isLive) return Promise.resolve(names)
+    if (!this.isLive) return Promise.resolve(unique)
     return new Promise((resolve) => {
       this.topics.subscribe(added, (result) => resolve([...held, ...(result?.accepted ?? added)]))
     })

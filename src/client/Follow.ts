@@ -3,6 +3,7 @@ import { Cause, Deferred, Effect, Latch, Queue, type Scope, Stream } from "effec
 import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic, privateTopics } from "../domain/Topic.ts"
 import * as Account from "./Account.ts"
+import { isPassing } from "./Backoff.ts"
 import { EVENTS_MAX } from "./FeedLoop.ts"
 import { type Feed, FeedEnded, type FeedEvent, type Options } from "./Feed.ts"
 import type { LocalBook } from "./LocalBook.ts"
@@ -10,6 +11,11 @@ import * as Watched from "./Watched.ts"
 
 /** Opens a feed. */
 export type Open = (options: Options) => Effect.Effect<Feed, FeedEnded, Scope.Scope>
+
+const endOf = (event: FeedEvent): FeedEnded | undefined =>
+  event.kind === "state" && event.state.type === "ended"
+    ? new FeedEnded({ code: event.state.code, message: event.state.reason })
+    : undefined
 
 /** All events of topics, in order. Running the stream opens the connection; its end closes it. */
 export const events = (open: Open, topics: ReadonlyArray<string>): Stream.Stream<FeedEvent, FeedEnded> =>
@@ -21,9 +27,8 @@ export const events = (open: Open, topics: ReadonlyArray<string>): Stream.Stream
       const onEvent = (event: FeedEvent): void => {
         Queue.offerUnsafe(queue, event)
         if (isBehind()) room.closeUnsafe()
-        if (event.kind !== "state" || event.state.type !== "ended") return
-        const { code, reason } = event.state
-        Queue.failCauseUnsafe(queue, Cause.fail(new FeedEnded({ code, message: reason })))
+        const end = endOf(event)
+        if (end !== undefined) Queue.failCauseUnsafe(queue, Cause.fail(end))
       }
       // a failed start is reported through the queue
       yield* Effect.forkScoped(Effect.ignore(open({ topics, onEvent, reader: { isBehind, caughtUp: room.await } })))
@@ -40,12 +45,14 @@ export const account = Effect.fnUntraced(function* (
   open: Open
 ): Effect.fn.Return<Kept<Account.Account>, FeedEnded, Scope.Scope> {
   const kept = Watched.make(Account.empty)
-  const whole = yield* Deferred.make<void>()
+  const whole = yield* Deferred.make<void, FeedEnded>()
   const missing = new Set<string>(privateTopics)
   const onEvent = (event: FeedEvent): void => {
     const next = Account.apply(kept.get(), event)
     if (next !== kept.get()) kept.set(next)
     if (missing.delete(event.kind) && missing.size === 0) Deferred.doneUnsafe(whole, Effect.void)
+    const end = endOf(event)
+    if (end !== undefined) Deferred.doneUnsafe(whole, Effect.fail(end))
   }
   const feed = yield* open({ topics: privateTopics, onEvent })
   yield* Deferred.await(whole)
@@ -67,9 +74,12 @@ export const book = Effect.fnUntraced(function* (
     if (event.kind === "orderbook") {
       kept?.set(event.book)
       Deferred.doneUnsafe(first, Effect.succeed(event.book))
-    } else if (event.kind === "refused" && event.error.topic !== undefined) {
+    } else if (event.kind === "refused" && event.error.topic !== undefined && !isPassing(event.error.code)) {
       const { message } = event.error
       Deferred.doneUnsafe(first, Effect.fail(new FeedEnded({ code: 1003, message })))
+    } else {
+      const end = endOf(event)
+      if (end !== undefined) Deferred.doneUnsafe(first, Effect.fail(end))
     }
   }
   const feed = yield* open({ topics: [printTopic({ kind: "orderbook", depth, symbol })], onEvent })

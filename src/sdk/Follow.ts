@@ -1,4 +1,5 @@
 /** Views of a feed: an async iterable of events, or one order book. Source: docs/contract/websocket.md. */
+import { isPassing } from "../client/Backoff.ts"
 import type { FeedEvent, UserMessage } from "../client/FeedEvent.ts"
 import { EVENTS_MAX } from "../client/FeedLoop.ts"
 import type { LocalBook } from "../client/LocalBook.ts"
@@ -147,7 +148,7 @@ export class LiveBook {
           if (event.kind === "orderbook") {
             resolve((book ??= new LiveBook(event.book, feed, moved)))
             moved.notifyAll()
-          } else if (event.kind === "refused" && event.error.topic !== undefined) {
+          } else if (event.kind === "refused" && event.error.topic !== undefined && !isPassing(event.error.code)) {
             const { code, details, message } = event.error
             fail(new ExchangeError({ status: 0, code: code as ExchangeError["code"], message, details }))
           } else {

@@ -2,6 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
+import { closeCodes } from "../../src/ws/api/CloseCodes.ts"
 import * as Follow from "../../src/client/Follow.ts"
 import { FakeGateway, polite, settled, snapshot, update } from "./FakeSockets.ts"
 
@@ -31,6 +33,34 @@ describe("a live book", () => {
     })
   )
 
+  it.effect("opens once a gateway that is starting has the market", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket, connection) => {
+        const { args, op, req_id } = message
+        if (op === "subscribe" && connection === 1) {
+          socket.say({ op: "subscribed", args: [], req_id })
+          return socket.say({ op: "error", code: "SERVICE_UNAVAILABLE", message: "not yet", topic: args[0], req_id })
+        }
+        polite(message, socket)
+        if (op === "subscribe") socket.tell(topic, whole)
+      })
+      const opening = yield* Effect.forkScoped(Follow.book(gateway.open, "BTC-USDC", 50))
+      yield* settled(() => gateway.states.includes("lost"), "it is refused")
+      yield* TestClock.adjust(BACKOFF_MAX_MS)
+      assert.strictEqual((yield* Fiber.join(opening)).get().seq, 1)
+    })
+  )
+
+  it.effect("fails where the feed ends before the first snapshot", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      const opening = yield* Effect.forkScoped(Effect.flip(Follow.book(gateway.open, "BTC-USDC", 50)))
+      yield* settled(() => gateway.states.at(-1) === "live", "it is live")
+      gateway.last.drop(closeCodes.NotText.code)
+      assert.strictEqual((yield* Fiber.join(opening)).code, closeCodes.NotText.code)
+    })
+  )
+
   it.effect("of an unknown market fails", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway(({ args, op, req_id }, socket) => {
@@ -40,6 +70,18 @@ describe("a live book", () => {
       })
       const ended = yield* Effect.flip(Follow.book(gateway.open, "NOPE-USDC", 50))
       assert.deepStrictEqual([ended._tag, ended.message], ["FeedEnded", "no such symbol"])
+    })
+  )
+})
+
+describe("an account", () => {
+  it.effect("fails where the feed ends before the first snapshots", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      const opening = yield* Effect.forkScoped(Effect.flip(Follow.account(gateway.open)))
+      yield* settled(() => gateway.states.at(-1) === "live", "it is live")
+      gateway.last.drop(closeCodes.CredentialEnded.code)
+      assert.strictEqual((yield* Fiber.join(opening)).code, closeCodes.CredentialEnded.code)
     })
   )
 })

@@ -1,12 +1,13 @@
 /** Reconnects of a feed: time, credential and position, with a simulated clock. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, HashMap, Latch, Stream } from "effect"
+import { Clock, Effect, Fiber, HashMap, Latch, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
 import { EVENTS_MAX } from "../../src/client/FeedLoop.ts"
 import * as Follow from "../../src/client/Follow.ts"
-import { PING_AFTER_MS, SILENCE_MS } from "../../src/client/Connection.ts"
+import { PING_AFTER_MS, SILENCE_MS, WATCH_MS } from "../../src/client/Connection.ts"
 import { privateTopics } from "../../src/domain/Topic.ts"
+import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import { FakeGateway, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
 
@@ -59,6 +60,46 @@ describe("a feed that lost its connection", () => {
       first.tell("trade.BTC-USDC", { type: "update", list: [] })
       first.drop()
       assert.lengthOf(gateway.events, count)
+    })
+  )
+
+  it.effect("measures silence by the monotonic clock", () =>
+    Effect.gen(function* () {
+      let ahead_ms = 0
+      const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+      const open = (gateway: FakeGateway) =>
+        Effect.provideService(gateway.open({ topics: ["trade.BTC-USDC"] }), Clock.Clock, clock)
+      const talks = new FakeGateway()
+      const silent = new FakeGateway((message, socket) => {
+        if (message.op !== "ping") polite(message, socket)
+      })
+      yield* open(talks)
+      ahead_ms = 3_600_000
+      yield* TestClock.adjust(WATCH_MS)
+      yield* quiet
+      assert.notInclude(talks.states, "lost")
+      yield* open(silent)
+      ahead_ms = 0
+      for (let ms = 0; ms <= SILENCE_MS; ms += WATCH_MS) {
+        yield* TestClock.adjust(WATCH_MS)
+        yield* quiet
+      }
+      assert.include(silent.states, "lost")
+    })
+  )
+
+  it.effect("reconnects where a message was dropped above the rate limit, for its reply never arrives", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket, connection) => {
+        if (message.op === "subscribe" && message.args.includes("ticker.B") && connection === 1)
+          return socket.say({ op: "error", code: "RateLimitExceeded", message: "rate limit exceeded" })
+        polite(message, socket)
+      })
+      const feed = yield* gateway.open({ topics: ["ticker.A"] })
+      assert.deepStrictEqual(yield* feed.subscribe(["ticker.B"]), ["ticker.B"])
+      yield* pause
+      yield* settled(() => gateway.states.at(-1) === "live", "reconnected")
+      assert.deepStrictEqual(gateway.last.sent.at(-1).args, ["ticker.A", "ticker.B"])
     })
   )
 

@@ -307,6 +307,24 @@ describe("a book", () => {
     assert.strictEqual(world.last.readyState, 3)
   })
 
+  it("stays open while the gateway does not have the market for the moment", async () => {
+    const world = new World((message, socket, connection) => {
+      const { args, op, req_id } = message
+      if (op === "subscribe" && connection === 2) {
+        socket.say({ op: "subscribed", args: [], req_id })
+        socket.say({ op: "error", code: "SERVICE_UNAVAILABLE", message: "not yet", topic: args[0], req_id })
+        return
+      }
+      polite(message, socket)
+      if (op === "subscribe") socket.tell(topic, whole)
+    })
+    const [exchange, book] = await open(world)
+    world.last.drop(1001)
+    await later(world, () => book.sound, "it is sound again")
+    assert.lengthOf(world.sockets, 3)
+    exchange.close()
+  })
+
   it("aborted before its first snapshot rejects with the signal's reason", async () => {
     const world = new World(() => {})
     const exchange = await world.connect()

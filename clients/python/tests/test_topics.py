@@ -1,9 +1,12 @@
 """Topics of a feed: positions, resumes, faults and refusals, from the frames of a gateway."""
 
+import asyncio
 import unittest
 from typing import Any, Dict, List
 
 from trading_gateway import Fault, Live, LocalBook, Refused, Resumed, Since
+from trading_gateway._error import ExchangeError
+from trading_gateway._feed import AsyncBook
 from trading_gateway._topics import FAULTS_MAX, Topics
 from trading_gateway.models import OrderEvent, OrderbookEvent
 
@@ -130,6 +133,29 @@ class Books(unittest.TestCase):
             gateway.answer()
         self.assertRegex(str(gateway.topics.broken), "5 checks in a row")
 
+    def test_end_with_a_refusal_for_good_and_not_with_a_temporary_one(self) -> None:
+        for code, ends in (("SERVICE_UNAVAILABLE", False), ("NOT_FOUND", True)):
+            self.assertEqual(asyncio.run(self.refused(code)), ends)
+
+    async def refused(self, code: str) -> bool:
+        """Whether a book ends with a refusal of its topic."""
+
+        class Feed:
+            topics = Topics([BOOK])
+
+            async def run(self, deliver: Any) -> None:
+                await deliver(Refused(code, "", BOOK))
+                await asyncio.sleep(60)
+
+        book = AsyncBook(Feed(), BOOK)  # type: ignore[arg-type]
+        try:
+            await book.changed()
+            return False
+        except ExchangeError:
+            return True
+        finally:
+            await book.close()
+
     def test_are_not_sound_without_a_connection(self) -> None:
         gateway = Gateway(BOOK)
         gateway.connect()
@@ -155,6 +181,12 @@ class Refusals(unittest.TestCase):
         (frame,) = gateway.topics.outgoing
         gateway.send({"op": "error", "code": "SERVICE_UNAVAILABLE", "message": "busy", "topic": "order", "req_id": frame["req_id"]})
         self.assertEqual((gateway.topics.broken, gateway.topics.wanted), ("busy", ["order"]))
+
+    def test_of_a_message_above_the_rate_limit_end_the_connection(self) -> None:
+        gateway = Gateway("order")
+        gateway.topics.connected()
+        gateway.send({"op": "error", "code": "RateLimitExceeded", "message": "too fast"})
+        self.assertEqual(gateway.topics.broken, "too fast")
 
     def test_of_many_topics_are_sent_in_frames_of_fifty(self) -> None:
         frames = Gateway(*(f"ticker.A{i}-USDC" for i in range(120))).connect()

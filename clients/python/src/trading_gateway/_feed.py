@@ -203,7 +203,7 @@ class AsyncBook:
         self._task.add_done_callback(lambda _: self._changed.set())
 
     async def _deliver(self, event: FeedEvent) -> None:
-        if isinstance(event, Refused) and event.topic is not None:
+        if isinstance(event, Refused) and event.topic is not None and event.code not in PASSING:
             raise ExchangeError(0, event.code, event.message, event.details)
         self._changed.set()
 

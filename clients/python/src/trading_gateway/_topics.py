@@ -231,4 +231,7 @@ class Topics:
             elif topic in self.wanted:
                 # refused for good
                 self.wanted.remove(topic)
+        elif code == "RateLimitExceeded":
+            # the gateway has dropped a message above the rate limit, and the reply to it never arrives
+            self.broken = message
         self.events.append(Refused(code, message, topic, frame.get("details")))
