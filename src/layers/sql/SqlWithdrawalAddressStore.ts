@@ -1,5 +1,5 @@
 /** Withdrawal addresses in SQLite or PostgreSQL. */
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
@@ -19,6 +19,9 @@ interface RulesRow {
   readonly only_listed: boolean | number
   readonly loosens_time: number | string | null
 }
+
+/** Gateways of an earlier version ignore and delete an attempt that is older than this, in ms. */
+const FORMER_ATTEMPT_MS = 10_000
 
 const addressOf = ({ created_time, destination, effective_time, label }: AddressRow): WithdrawalAddress => ({
   destination,
@@ -96,22 +99,23 @@ export const layer: Layer.Layer<
             ON CONFLICT (user_id) DO UPDATE
             SET only_listed = excluded.only_listed, loosens_time = excluded.loosens_time`)
         ),
-      begin: (user_id, attempt, until_ms) =>
+      begin: (user_id, attempt) =>
         orUnavailable(
-          Effect.asVoid(sql`INSERT INTO withdrawal_attempts ${sql.insert({ user_id, attempt, until_ms })}`)
+          Effect.flatMap(Clock.currentTimeMillis, (now_ms) => {
+            const until_ms = now_ms + FORMER_ATTEMPT_MS
+            return Effect.asVoid(sql`INSERT INTO withdrawal_attempts ${sql.insert({ user_id, attempt, until_ms })}`)
+          })
         ),
       end: (user_id, attempt) =>
         orUnavailable(
           Effect.asVoid(sql`DELETE FROM withdrawal_attempts WHERE user_id = ${user_id} AND attempt = ${attempt}`)
         ),
-      open: (user_id, now_ms) =>
+      open: (user_id) =>
         orUnavailable(
-          Effect.gen(function* () {
-            yield* sql`DELETE FROM withdrawal_attempts WHERE user_id = ${user_id} AND until_ms <= ${now_ms}`
-            const rows = yield* sql<{ readonly attempt: string }>`
-              SELECT attempt FROM withdrawal_attempts WHERE user_id = ${user_id}`
-            return rows.map(({ attempt }) => attempt)
-          })
+          Effect.map(
+            sql<{ readonly attempt: string }>`SELECT attempt FROM withdrawal_attempts WHERE user_id = ${user_id}`,
+            (rows) => rows.map(({ attempt }) => attempt)
+          )
         )
     })
   })

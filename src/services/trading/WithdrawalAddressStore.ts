@@ -32,11 +32,11 @@ export class WithdrawalAddressStore extends Context.Service<
       only_listed: boolean,
       loosens_time: number | undefined
     ) => Effect.Effect<void, AccountsUnavailable>
-    /** Records a withdrawal that is about to be checked and submitted; ignored after `until_ms`. */
-    readonly begin: (user_id: string, attempt: string, until_ms: number) => Effect.Effect<void, AccountsUnavailable>
-    /** Ends an attempt: the outcome of the withdrawal is known. */
+    /** Records a withdrawal that is about to be checked and submitted. */
+    readonly begin: (user_id: string, attempt: string) => Effect.Effect<void, AccountsUnavailable>
+    /** Ends an attempt: the withdrawal is not in progress any more. */
     readonly end: (user_id: string, attempt: string) => Effect.Effect<void, AccountsUnavailable>
-    /** Attempts of a user that have begun, not ended, and not expired. */
-    readonly open: (user_id: string, now_ms: number) => Effect.Effect<ReadonlyArray<string>, AccountsUnavailable>
+    /** Attempts of a user that have begun and not ended. */
+    readonly open: (user_id: string) => Effect.Effect<ReadonlyArray<string>, AccountsUnavailable>
   }
 >()("gateway/services/WithdrawalAddressStore") {}

@@ -7,7 +7,7 @@
  * withdrawal is recorded before it is checked, and a change waits for the recorded ones.
  * Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
  */
-import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import {
   isRestricted,
   verdictOf,
@@ -18,6 +18,7 @@ import type { Caller } from "../../domain/User.ts"
 import { AccountsUnavailable } from "../identity/Accounts.ts"
 import { destinationOf } from "./WithdrawalDestination.ts"
 import { Ids } from "../operations/Ids.ts"
+import { currentMonotonicMillis } from "../operations/Monotonic.ts"
 import { DomainError } from "../DomainError.ts"
 import { WithdrawalAddressStore } from "./WithdrawalAddressStore.ts"
 
@@ -100,15 +101,21 @@ export class WithdrawalAddresses extends Context.Service<
         const store = yield* WithdrawalAddressStore
         const delay_ms = Duration.toMillis(options.delay)
 
-        /** Waits until no withdrawal that began before is in progress: at most {@link ATTEMPT_MS}. */
+        /**
+         * Waits until no withdrawal that began before is in progress: at most {@link ATTEMPT_MS}, by elapsed time, because
+         * the clock of the gateway with the withdrawal may differ.
+         */
         const settled = Effect.fnUntraced(function* (user_id: string) {
-          const before = new Set(yield* store.open(user_id, yield* Clock.currentTimeMillis))
-          if (before.size === 0) return
-          const left = Effect.flatMap(Clock.currentTimeMillis, (now) => store.open(user_id, now))
-          yield* Effect.repeat(left, {
-            schedule: Schedule.spaced(LOOK_AGAIN),
-            while: (attempts) => attempts.some((attempt) => before.has(attempt))
-          })
+          let left = yield* store.open(user_id)
+          const began = yield* currentMonotonicMillis
+          while (left.length > 0) {
+            // none of them can be sequenced any more; their gateway may have died
+            if ((yield* currentMonotonicMillis) - began >= ATTEMPT_MS)
+              return yield* Effect.forEach(left, (attempt) => store.end(user_id, attempt), { discard: true })
+            yield* Effect.sleep(LOOK_AGAIN)
+            const open = new Set(yield* store.open(user_id))
+            left = left.filter((attempt) => open.has(attempt))
+          }
         })
         const unbound = (caller: Caller) => (caller.bound_to === undefined ? Effect.void : Effect.fail(bound))
 
@@ -158,10 +165,10 @@ export class WithdrawalAddresses extends Context.Service<
             Effect.uninterruptibleMask((restore) =>
               Effect.gen(function* () {
                 const attempt = yield* ids.uuid
-                const began = yield* Clock.currentTimeMillis
-                yield* store.begin(user_id, attempt, began + ATTEMPT_MS)
+                const began = yield* currentMonotonicMillis
+                yield* store.begin(user_id, attempt)
                 // a process that was suspended must not submit what it checked long before
-                const inTime = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+                const inTime = Effect.flatMap(currentMonotonicMillis, (now) =>
                   now - began < ATTEMPT_MS / 2
                     ? Effect.void
                     : Effect.fail(new AccountsUnavailable({ cause: "the check of a withdrawal took too long" }))
@@ -175,7 +182,7 @@ export class WithdrawalAddresses extends Context.Service<
                   return yield* Effect.fail(new DomainError("DestinationNotListed", facts))
                 })
                 yield* Effect.onError(restore(checked), () => forget)
-                // after an interruption the withdrawal may still be sequenced: the record stays until it expires
+                // after an interruption the withdrawal may still be sequenced: the record stays until a change has waited for it
                 const result = yield* Effect.tapError(restore(withdrawal), (error) =>
                   isOpen(error) ? Effect.void : forget
                 )

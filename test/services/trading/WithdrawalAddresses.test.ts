@@ -1,11 +1,17 @@
 /** Withdrawals that a user has closed to listed destinations. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Caller } from "../../../src/domain/User.ts"
+import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { Funds } from "../../../src/services/trading/Funds.ts"
 import { OutcomeUnknown, type Sequencer } from "../../../src/services/Sequencer.ts"
 import { ADDRESSES_MAX, WithdrawalAddresses } from "../../../src/services/trading/WithdrawalAddresses.ts"
+import { WithdrawalAddressStore } from "../../../src/services/trading/WithdrawalAddressStore.ts"
+import * as Ids from "../../doubles/Ids.ts"
+import { shiftedClock } from "../../doubles/ShiftedClock.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { stillClock } from "../../doubles/StillClock.ts"
 import { orderId, policies, tokenCaller, userId, v1 } from "../../http/Fixture.ts"
 
 const DAY_MS = 86_400_000
@@ -110,29 +116,39 @@ describe("withdrawal addresses", () => {
     }).pipe(Effect.provide(policies({})))
   )
 
-  it.effect("a tightening change is acknowledged after the withdrawals checked before it", () =>
-    Effect.gen(function* () {
-      const answer = yield* Deferred.make<void>()
-      const submitted = yield* Deferred.make<void>()
-      const sequencer: Partial<Sequencer["Service"]> = {
-        submit: () =>
-          Deferred.succeed(submitted, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as(done))
-      }
-      yield* Effect.gen(function* () {
-        const addresses = yield* WithdrawalAddresses
-        const early = yield* Effect.forkChild(withdraw(hot))
-        yield* Deferred.await(submitted)
-        const change = yield* Effect.forkChild(addresses.restrict(tokenCaller, true))
-        yield* TestClock.adjust("1 second")
-        assert.isUndefined(change.pollUnsafe(), "the withdrawal is still on its way")
-        assert.deepStrictEqual(yield* refused(hot), notListed)
-        yield* Deferred.succeed(answer, undefined)
-        yield* Fiber.join(early)
-        yield* TestClock.adjust("1 second")
-        assert.isTrue((yield* Fiber.join(change)).only_listed)
-      }).pipe(Effect.provide(policies({ sequencer })))
-    })
-  )
+  for (const ahead_ms of [0, 30_000, -30_000])
+    it.effect(
+      `a tightening change is acknowledged after the withdrawals checked before it, by a clock ${ahead_ms} ms ahead`,
+      () =>
+        Effect.gen(function* () {
+          yield* TestClock.setTime(DAY_MS)
+          const answer = yield* Deferred.make<void>()
+          const submitted = yield* Deferred.make<void>()
+          const sequencer: Partial<Sequencer["Service"]> = {
+            submit: () =>
+              Deferred.succeed(submitted, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as(done))
+          }
+          yield* Effect.gen(function* () {
+            const addresses = yield* WithdrawalAddresses
+            const early = yield* Effect.forkChild(withdraw(hot))
+            yield* Deferred.await(submitted)
+            const change = yield* addresses.restrict(tokenCaller, true).pipe(
+              Effect.provideServiceEffect(
+                Clock.Clock,
+                shiftedClock(() => ahead_ms)
+              ),
+              Effect.forkChild
+            )
+            yield* TestClock.adjust("1 second")
+            assert.isUndefined(change.pollUnsafe(), "the withdrawal is still on its way")
+            assert.deepStrictEqual(yield* refused(hot), notListed)
+            yield* Deferred.succeed(answer, undefined)
+            yield* Fiber.join(early)
+            yield* TestClock.adjust("1 second")
+            assert.isTrue((yield* Fiber.join(change)).only_listed)
+          }).pipe(Effect.provide(policies({ sequencer })))
+        })
+    )
 
   it.effect("a change waits ten seconds at most for a withdrawal with an unknown outcome", () =>
     Effect.gen(function* () {
@@ -143,7 +159,30 @@ describe("withdrawal addresses", () => {
       assert.isUndefined(change.pollUnsafe())
       yield* TestClock.adjust(200)
       yield* Fiber.join(change)
+      // the withdrawal cannot be sequenced any more
+      yield* addresses.restrict(tokenCaller, true)
     }).pipe(Effect.provide(policies({ sequencer: { submit: () => Effect.fail(new OutcomeUnknown()) } })))
+  )
+
+  it.effect("a withdrawal is not submitted five seconds after it began, though the clock was set back meanwhile", () =>
+    Effect.gen(function* () {
+      const clock = stillClock(DAY_MS)
+      const slow = Effect.map(WithdrawalAddressStore, (store) => ({
+        ...store,
+        of: (user_id: string) => store.of(user_id).pipe(Effect.tap(clock.pass(5_000)), Effect.tap(clock.step(-DAY_MS)))
+      }))
+      const late = Effect.flatMap(WithdrawalAddresses, ({ guarded }) =>
+        guarded(userId, hot, Effect.die("submitted"), () => false)
+      ).pipe(
+        Effect.provide(WithdrawalAddresses.layer({ delay: "1 day" })),
+        Effect.provide([
+          Ids.layer,
+          Layer.effect(WithdrawalAddressStore, slow).pipe(Layer.provide(SqliteStores.withdrawalAddresses))
+        ]),
+        Effect.provide(clock.layer)
+      )
+      assert.instanceOf(yield* Effect.flip(late), AccountsUnavailable)
+    })
   )
 
   it.live("no withdrawal is sequenced after a change was acknowledged, in any interleaving", () =>
