@@ -119,6 +119,7 @@ const policies = (settings: Settings) => {
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),
+      noncesInDatabase: settings.redisUrl === undefined,
       explainSignatures
     }),
     Layer.unwrap(

@@ -107,6 +107,8 @@ export interface AuthenticatorOptions {
   readonly loginWindow?: Duration.Input
   /** The same for API keys. Default 30 seconds. The {@link NonceStore} must keep nonces for twice as long. */
   readonly apiKeyWindow?: Duration.Input
+  /** Whether nonces of API keys are in the database of credentials, and may be lost with it. Default `true`. */
+  readonly noncesInDatabase?: boolean
   /** Whether the error of a wrong signature explains what was verified. Default `false`, as in production. */
   readonly explainSignatures?: boolean
 }
@@ -229,6 +231,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
+  const noncesInDatabase = options.noncesInDatabase ?? true
   const attempts = AuthAttemptLimiter.make()
   const signatureFacts = SignatureDiagnostics.make(options.explainSignatures ?? false)
   const counted = yield* AuthFailureMetrics.counting
@@ -258,16 +261,21 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
     })
 
-  /** Refuses a login that may have been used before: the nonces of its time may be lost. */
-  const untrustedLogin = Effect.fnUntraced(function* () {
-    const server_time_ms = yield* Clock.currentTimeMillis
-    const from_ms = tokens.untrustedUntil() + loginWindow
+  /**
+   * Refuses a signature that may have been used before the database was replaced by a copy: the nonces of its time may be
+   * lost. A client whose clock is ahead may have signed it before.
+   */
+  const checkTrusted = Effect.fnUntraced(function* (timestamp_ms: number, window_ms: number) {
+    const untrusted_ms = tokens.untrustedUntil()
+    if (untrusted_ms === 0 || timestamp_ms > untrusted_ms + window_ms) return
     return yield* refuse(
       "StaleTimestamp",
-      { server_time_ms, window_ms: loginWindow, skew_ms: 0 },
-      `the database was replaced: sign a login with a timestamp_ms after ${from_ms}`
+      { server_time_ms: yield* Clock.currentTimeMillis, window_ms, skew_ms: 0 },
+      `the database was replaced: sign with a timestamp_ms after ${untrusted_ms + window_ms}`
     )
   })
+  const checkKeyTrusted = (timestamp_ms: number) =>
+    noncesInDatabase ? checkTrusted(timestamp_ms, apiKeyWindow) : Effect.void
 
   const unsigned = (facts: Parameters<typeof signatureFacts>[0], text?: string) =>
     refuse("InvalidSignature", signatureFacts(facts), text)
@@ -382,10 +390,12 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     space: NonceSpace,
     publicKey: Uint8Array,
     nonce: string,
+    timestamp_ms: number,
     caller: Caller
   ) {
     yield* inForce(caller.grant)
     yield* claim(space, publicKey, nonce)
+    yield* checkKeyTrusted(timestamp_ms)
     yield* inForce(caller.grant)
     apiKeys.touch(caller.credential, yield* Clock.currentTimeMillis)
   })
@@ -395,9 +405,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     if (!isNonce(nonce)) return yield* refuse("InvalidNonce", { field: "nonce" })
     const wallet = yield* walletOf(public_key, body.verifying_key)
     yield* checkTime(timestamp_ms, loginWindow)
-    // its nonce may be lost; a client whose clock is ahead may have signed it before
-    const untrusted_ms = tokens.untrustedUntil()
-    if (untrusted_ms > 0 && timestamp_ms <= untrusted_ms + loginWindow) return yield* untrustedLogin()
+    yield* checkTrusted(timestamp_ms, loginWindow)
     yield* checkSignature(
       wallet.publicKey,
       `SERVICE_AUTH|LOGIN|${public_key}|${timestamp_ms}|${nonce}`,
@@ -408,6 +416,8 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const user_id = yield* admit(wallet)
     const { root_address, rail } = wallet
     const issued = yield* tokens.issue({ user_id, root_address, rail })
+    // a token that was issued before the database was replaced is itself not trusted; this one may be later
+    yield* checkTrusted(timestamp_ms, loginWindow)
     return { ...issued, user_id, root_address }
   })
 
@@ -450,6 +460,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
     const key = yield* activeKey(publicKey)
     yield* checkTime(Number(timestamp_ms), apiKeyWindow)
+    yield* checkKeyTrusted(Number(timestamp_ms))
     if (body_sha256 === undefined) {
       if (key.require_body_hash && request.actual_body_sha256 !== undefined) {
         return yield* unsigned({ hint: `this key signs bodies: X-BODY-SHA256 must be ${request.actual_body_sha256}` })
@@ -465,7 +476,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
     yield* checkSignature(publicKey, body_sha256 === undefined ? message : `${message}|${body_sha256}`, signature)
     yield* checkAddress(key, request.client_ip)
-    return { caller: key.caller, claimNonce: useNonce("rest", publicKey, nonce, key.caller) }
+    return { caller: key.caller, claimNonce: useNonce("rest", publicKey, nonce, Number(timestamp_ms), key.caller) }
   })
 
   const signedSocket: Authenticator["Service"]["signedSocket"] = Effect.fnUntraced(function* (frame) {
@@ -476,9 +487,10 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     if (!isNonce(frame.nonce)) return yield* refuse("InvalidNonce")
     const key = yield* activeKey(publicKey)
     yield* checkTime(frame.timestamp_ms, apiKeyWindow)
+    yield* checkKeyTrusted(frame.timestamp_ms)
     yield* checkSignature(publicKey, `SERVICE_WS|AUTH|${frame.timestamp_ms}|${frame.nonce}`, signature)
     yield* checkAddress(key, frame.client_ip)
-    yield* useNonce("ws", publicKey, frame.nonce, key.caller)
+    yield* useNonce("ws", publicKey, frame.nonce, frame.timestamp_ms, key.caller)
     if (!key.caller.scopes.has("read")) return yield* refuse("InsufficientScope", { required: "read" })
     return key.caller
   })

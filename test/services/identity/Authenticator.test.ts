@@ -169,6 +169,22 @@ describe("login", () => {
       assert.strictEqual(yield* outcome(auth.login(login({ timestamp_ms: NOW + 61_001, nonce: "nonce-0003" }))), "ok")
     }))
 
+  test("refuses a login during which the database was replaced: its nonce may be lost", () =>
+    Effect.gen(function* () {
+      const tokens = yield* Tokens
+      const replaced = Layer.effect(
+        NonceStore,
+        Effect.map(NonceStore, (nonces) => ({
+          claim: (...pair: Parameters<typeof nonces.claim>) =>
+            Effect.tap(nonces.claim(...pair), () => Effect.sync(() => tokens.distrust(NOW + 1_000)))
+        }))
+      )
+      const auth = yield* Authenticator.pipe(
+        Effect.provide(Layer.fresh(Authenticator.layer({})).pipe(Layer.provide(replaced)))
+      )
+      assert.strictEqual(yield* outcome(auth.login(login())), "StaleTimestamp")
+    }))
+
   describe("refuses in the order nonce form, key, time, signature, rate of the key, nonce", () => {
     const bad = {
       nonce: "short",
@@ -476,6 +492,56 @@ describe("a signed request", () => {
       const { claimNonce } = yield* broken.signed(request())
       assert.strictEqual(yield* outcome(claimNonce), "unavailable")
       assert.strictEqual(yield* outcome(broken.login(login({ nonce: "nonce-0009" }))), "unavailable")
+    }))
+})
+
+describe("a signature of an API key from before the database was replaced", () => {
+  /** Over a promoted server, which lacks every nonce. */
+  const promoted = (noncesInDatabase: boolean) =>
+    Authenticator.pipe(
+      Effect.provide(
+        Layer.fresh(Authenticator.layer({ noncesInDatabase })).pipe(
+          Layer.provide(Layer.succeed(NonceStore, NonceStore.of({ claim: () => Effect.void })))
+        )
+      )
+    )
+  const sent = (auth: Authenticator["Service"], change: Partial<SignedRequest> = {}) =>
+    outcome(Effect.flatMap(auth.signed(request(change)), ({ claimNonce }) => claimNonce))
+
+  test("is refused where its nonce may be lost with the database, also on a socket", () =>
+    Effect.gen(function* () {
+      yield* withKey()
+      assert.strictEqual(yield* outcome(send()), "ok")
+      const tokens = yield* Tokens
+      tokens.distrust(NOW + 1_000)
+      yield* TestClock.adjust("2 seconds")
+      const auth = yield* promoted(true)
+      // signed before, or by a clock that is ahead
+      for (const timestamp_ms of [NOW, NOW + 31_000]) {
+        assert.strictEqual(yield* sent(auth, { timestamp_ms: String(timestamp_ms) }), "StaleTimestamp")
+        const socket = yield* Effect.flip(auth.signedSocket(frame({ timestamp_ms })))
+        assert.include((socket as { readonly text?: string }).text, `after ${NOW + 31_000}`)
+      }
+      assert.strictEqual(yield* sent(auth, { timestamp_ms: String(NOW + 31_001) }), "ok")
+      assert.strictEqual(yield* outcome(auth.signedSocket(frame({ timestamp_ms: NOW + 31_001 }))), "ok")
+    }))
+
+  test("is refused when this is noticed while the nonce is claimed", () =>
+    Effect.gen(function* () {
+      yield* withKey()
+      const tokens = yield* Tokens
+      const auth = yield* promoted(true)
+      const { claimNonce } = yield* auth.signed(request())
+      tokens.distrust(NOW + 1_000)
+      assert.strictEqual(yield* outcome(claimNonce), "StaleTimestamp")
+    }))
+
+  test("is accepted where nonces are elsewhere", () =>
+    Effect.gen(function* () {
+      yield* withKey()
+      const tokens = yield* Tokens
+      tokens.distrust(NOW + 1_000)
+      assert.strictEqual(yield* sent(yield* promoted(false)), "ok")
     }))
 })
 
