@@ -35,8 +35,8 @@ export class RedisServer {
     return Redacted.make(`redis://127.0.0.1:${this.port}`)
   }
   /** Starts the program on the data of its folder, and waits until it answers. */
-  async begin(): Promise<void> {
-    const { env, keeps, lacks = [] } = this.options
+  async begin(keeps = this.options.keeps): Promise<void> {
+    const { env, lacks = [] } = this.options
     const file = keeps === undefined ? ["no"] : ["yes", "--appendfsync", keeps]
     const renamed = lacks.flatMap((command) => ["--rename-command", command, ""])
     const flags = ["--save", "", "--dir", this.folder.path, "--appendonly", ...file, ...renamed]

@@ -29,8 +29,13 @@ export interface Options {
 export interface Server {
   /** Changes at every start of the server. */
   readonly run_id: string
-  /** Whether it syncs each write to an append-only file before its reply, so that a restart loses none. */
+  /**
+   * Whether it has synced each write to an append-only file before its reply, so that a restart loses none. Once late, it
+   * counts as late until it starts again.
+   */
   readonly isDurable: boolean
+  /** The same of its run before, if this process was connected to it; else `true`. */
+  readonly wasDurable: boolean
 }
 
 export interface Listener {
@@ -44,6 +49,8 @@ export class RedisLink extends Context.Service<
   {
     /** The connected server; undefined while disconnected. */
     readonly server: () => Server | undefined
+    /** Reads the settings of the connected server again: an operator may change them while it runs. */
+    readonly check: Effect.Effect<void, Redis.RedisError>
     /** Subscribes to a channel on a dedicated connection for the lifetime of the scope. */
     readonly listen: (channel: string, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
   }
@@ -54,7 +61,7 @@ const refused = (text: string) => Effect.suspend(() => Effect.fail(failed(new Er
 const line = (info: string, name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, "mu").exec(info)?.[1]
 
 /** Reads facts about a server. Where it does not tell when it syncs, it counts as one that is late. */
-const serverOf = Effect.fnUntraced(function* (client: Client, timeout: Duration.Duration) {
+const factsOf = Effect.fnUntraced(function* (client: Client, timeout: Duration.Duration) {
   const info = yield* attempt(() => client.sendCommand<string>(["INFO"])).pipe(within(timeout))
   const { appendfsync } = yield* attempt(() =>
     client.configGet("appendfsync").catch((cause: unknown): Record<string, string> => {
@@ -66,7 +73,7 @@ const serverOf = Effect.fnUntraced(function* (client: Client, timeout: Duration.
   return {
     run_id: line(info, "run_id") ?? "",
     isDurable: line(info, "aof_enabled") === "1" && appendfsync === "always"
-  } satisfies Server
+  }
 })
 
 /** An error reply counts as success: the server responds. */
@@ -85,13 +92,23 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
   breaker.watch("redis")
 
+  let known: Server | undefined
+  const serverOf = (client: Client) =>
+    Effect.map(factsOf(client, timeout), ({ isDurable, run_id }) => {
+      known =
+        known?.run_id === run_id
+          ? { ...known, isDurable: isDurable && known.isDurable }
+          : { run_id, isDurable, wasDurable: known?.isDurable ?? true }
+      return known
+    })
+
   let current: { readonly client: Client; readonly server: Server } | undefined
   const meter = yield* CurrentMetricsRegistry
   meter.gauge("gateway_dependency_up", { dependency: "redis" }, () => (current === undefined ? 0 : 1))
   const attempted = yield* Deferred.make<void>()
   const session = Effect.fnUntraced(function* (connected: Effect.Effect<void>) {
     const { client, untilLost } = yield* connect(options.url, timeout)
-    const server = yield* serverOf(client, timeout)
+    const server = yield* serverOf(client)
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         current = { client, server }
@@ -139,6 +156,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
   const link = RedisLink.of({
     server: () => current?.server,
+    check: Effect.gen(function* () {
+      const connection = current
+      if (connection === undefined) return
+      const server = yield* serverOf(connection.client)
+      if (current?.client === connection.client) current = { ...connection, server }
+    }),
     listen: (channel, listener) =>
       Effect.asVoid(Effect.forkScoped(runSessions(channel, listening(channel, listener), Effect.void)))
   })

@@ -3,9 +3,10 @@
  * see `NonceStore.routed`.
  *
  * The claims of one turn of the event loop share a script, and so a round trip. The script reads a marker key. If the marker
- * is missing, or Redis restarted and does not sync each write to an append-only file, nonces may be lost whose signatures
- * are still valid. Then every claim fails as unavailable until older signatures have expired. The same holds while the clock
- * of Redis is behind a time that it showed before: nonces that expired by that time are deleted, but would count again.
+ * is missing, or Redis restarted and did not sync each write to an append-only file all the time before, nonces may be lost
+ * whose signatures are still valid. Then every claim fails as unavailable until older signatures have expired. The same holds
+ * while the clock of Redis is behind a time that it showed before: nonces that expired by that time are deleted, but would
+ * count again. A time that no gateway's clock agreed with does not count as shown; after it, claims fail for one window.
  *
  * Signatures carry the time of a gateway's clock, and nonces expire by the clock of Redis. Claims fail as unavailable where
  * the two differ by more than the retention allows: a nonce might expire before its signature.
@@ -52,6 +53,10 @@ interface ClaimInput {
  * Returns the milliseconds until claims are accepted, then 1 for each claim that won. Where the clocks differ too much: their
  * difference, as a negative number. The value of a nonce is the last ms in which it counts; its key expires a little later,
  * by a clock that may be coarser.
+ *
+ * Fields of the marker: `since`, when nonces may have been lost; `run` of the server, and whether it was `durable` all the
+ * time; `seen`, the latest time of a call; `apart`, the latest time of a call at which the clocks differed too much. A call
+ * that is earlier than `apart` shows that the clock of Redis was ahead meanwhile, and that it dropped nonces by that clock.
  */
 const claimScript = Redis.script(
   ({ apart_ms, nonces, now_ms, retention_ms, server }: ClaimInput) => [
@@ -61,23 +66,35 @@ const claimScript = Redis.script(
     server.run_id,
     server.isDurable ? 1 : 0,
     now_ms,
-    apart_ms
+    apart_ms,
+    server.wasDurable ? 1 : 0
   ],
   {
     numberOfKeys: ({ nonces }) => nonces.length + 1,
     lua: `${NOW}
 local retention = tonumber(ARGV[1])
-local marker = redis.call("HMGET", KEYS[1], "since", "run", "seen")
+local marker = redis.call("HMGET", KEYS[1], "since", "run", "seen", "durable", "apart")
+local last_apart = tonumber(marker[5]) or 0
+local apart = math.abs(tonumber(ARGV[4]) - now)
+if apart > tonumber(ARGV[5]) then
+  if now > last_apart then redis.call("HSET", KEYS[1], "apart", now) end
+  return { -apart }
+end
 local since = tonumber(marker[1])
-if not since or (marker[2] ~= ARGV[2] and ARGV[3] == "0") then
+local isNew = marker[2] ~= ARGV[2]
+local isLost = isNew and (marker[4] ~= "1" or ARGV[6] == "0")
+if not since or isLost or now < last_apart - ${SLACK_MS} then
   since = now
   redis.call("HSET", KEYS[1], "since", since)
 end
-if marker[2] ~= ARGV[2] then redis.call("HSET", KEYS[1], "run", ARGV[2]) end
+if last_apart > 0 then redis.call("HDEL", KEYS[1], "apart") end
+if isNew then
+  redis.call("HSET", KEYS[1], "run", ARGV[2], "durable", ARGV[3])
+elseif ARGV[3] == "0" and marker[4] == "1" then
+  redis.call("HSET", KEYS[1], "durable", 0)
+end
 local seen = tonumber(marker[3]) or now
 if now >= seen then redis.call("HSET", KEYS[1], "seen", now) end
-local apart = math.abs(tonumber(ARGV[4]) - now)
-if apart > tonumber(ARGV[5]) then return { -apart } end
 local answers = { math.max(0, since + retention + 1 - now, seen - ${SLACK_MS} - now) }
 if answers[1] > 0 then return answers end
 for i = 2, #KEYS do
@@ -150,7 +167,8 @@ export const layer = (options: Options = {}): Layer.Layer<NonceStore, never, Red
         })
       ).pipe(RequestResolver.batchN(BATCH_MAX))
 
-      yield* claimAll([]).pipe(
+      yield* link.check.pipe(
+        Effect.andThen(claimAll([])),
         Effect.catch(() => Effect.void),
         Effect.andThen(Effect.sleep(MARKER_CHECK)),
         Effect.forever,

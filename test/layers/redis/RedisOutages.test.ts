@@ -7,7 +7,12 @@ import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitSt
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
 import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
-import { isRedisInstalled, type RedisOptions, RedisServer } from "../../../verification/harness/RedisServer.ts"
+import {
+  isRedisInstalled,
+  type Keeps,
+  type RedisOptions,
+  RedisServer
+} from "../../../verification/harness/RedisServer.ts"
 import { running } from "../../doubles/RedisLinks.ts"
 
 /** Long enough for a busy machine; only a Redis that hangs takes it. */
@@ -148,6 +153,38 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
         yield* Effect.promise(() => server.begin())
         while (yield* isRefused(redis.send("PING"))) yield* Effect.sleep(20)
         assert.strictEqual(yield* verdictOf(nonce), "NonceStoreUnavailable")
+      })
+    )
+  })
+
+  /** Refused: the run before the restart may have lost nonces. */
+  const lostIn = (server: RedisServer, restarted: Keeps) =>
+    Effect.gen(function* () {
+      const redis = yield* Redis.Redis
+      const nonce = yield* until("claimed")
+      yield* Effect.promise(() => server.kill())
+      yield* until("NonceStoreUnavailable")
+      yield* Effect.promise(() => server.begin(restarted))
+      while (yield* isRefused(redis.send("PING"))) yield* Effect.sleep(20)
+      assert.strictEqual(yield* verdictOf(nonce), "NonceStoreUnavailable")
+    })
+
+  it("refuses every claim for a window after a restart with which Redis begins to sync each write", async () => {
+    await against({ keeps: "everysec", retention_ms: 3_600_000 }, (server) =>
+      Effect.andThen(windowOver, lostIn(server, "always"))
+    )
+  })
+
+  it("refuses every claim for a window after a restart of a Redis that stopped its append-only file", async () => {
+    await against({ keeps: "always", retention_ms: 3_600_000 }, (server) =>
+      Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        yield* windowOver
+        yield* until("claimed")
+        yield* redis.send("CONFIG", "SET", "appendonly", "no")
+        // read with the marker; the file that the restart reads does not have it
+        while ((yield* redis.send("HGET", MARKER, "durable")) !== "0") yield* Effect.sleep(20)
+        yield* lostIn(server, "always")
       })
     )
   })

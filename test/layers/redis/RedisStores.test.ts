@@ -1,13 +1,16 @@
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
+import { Redis } from "effect/persistence"
 import { TestClock } from "effect/testing"
+import { DAY_MS } from "../../../src/domain/Time.ts"
 import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
 import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
 import * as RateLimitStoreContract from "../../contracts/RateLimitStoreContract.ts"
 import { isRedisInstalled } from "../../../verification/harness/RedisServer.ts"
+import { shiftedClock } from "../../doubles/ShiftedClock.ts"
 import { linkAtTestTime } from "../../doubles/RedisLinks.ts"
 
 /** Waits for the end of the window after the first start, in which claims are refused. */
@@ -18,6 +21,12 @@ const settled = Layer.effectDiscard(
     yield* TestClock.adjust("61 seconds")
   })
 )
+/** Its reads of the marker end with the first one: their fiber would show Redis this clock. */
+const gatewayClock = (ahead_ms: () => number) =>
+  Layer.effect(
+    Clock.Clock,
+    Effect.map(shiftedClock(ahead_ms), (clock) => ({ ...clock, sleep: () => Effect.never }))
+  )
 const nonces = NonceStore.routed({
   forever: SqliteStores.nonces,
   windowed: settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provide(linkAtTestTime))
@@ -42,6 +51,64 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
       yield* TestClock.setTime(before + 600_000)
       yield* store.claim("rest", owner, "nonce-0003")
     }).pipe(Effect.provide(nonces))
+  )
+  for (const isLost of [false, true])
+    it.effect(
+      `refuses claims for one window, no longer, after its clock alone was a day ahead, marker lost: ${isLost}`,
+      () =>
+        Effect.gen(function* () {
+          let ahead_ms = 0
+          const store = yield* Effect.map(
+            Layer.build(
+              settled.pipe(
+                Layer.provideMerge(RedisNonceStore.layer().pipe(Layer.provide(gatewayClock(() => -ahead_ms))))
+              )
+            ),
+            Context.get(NonceStore)
+          )
+          const redis = yield* Redis.Redis
+          const owner = new Uint8Array(32).fill(9)
+          const claim = (nonce: string) =>
+            Effect.match(store.claim("rest", owner, nonce), {
+              onSuccess: () => "claimed",
+              onFailure: ({ _tag }) => _tag
+            })
+          assert.strictEqual(yield* claim("nonce-0001"), "claimed")
+          const before = yield* Clock.currentTimeMillis
+          ahead_ms = DAY_MS
+          yield* TestClock.setTime(before + DAY_MS)
+          if (isLost) yield* redis.send("DEL", "{gateway:nonces}")
+          assert.strictEqual(yield* claim("nonce-0002"), "NonceStoreUnavailable")
+          ahead_ms = 0
+          yield* TestClock.setTime(before + 1_000)
+          // Redis has dropped the first nonce, by the clock that was ahead
+          for (const nonce of ["nonce-0001", "nonce-0003"])
+            assert.strictEqual(yield* claim(nonce), "NonceStoreUnavailable")
+          yield* TestClock.adjust("61 seconds")
+          assert.strictEqual(yield* claim("nonce-0004"), "claimed")
+        }).pipe(Effect.provide(linkAtTestTime))
+    )
+
+  it.effect("goes on for the other gateways while the clock of one is a day behind", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      let ahead_ms = 0
+      const behind = yield* Effect.map(
+        Layer.build(Layer.fresh(RedisNonceStore.layer()).pipe(Layer.provide(gatewayClock(() => ahead_ms)))),
+        Context.get(NonceStore)
+      )
+      const owner = new Uint8Array(32).fill(10)
+      yield* behind.claim("rest", owner, "nonce-1000")
+      ahead_ms = -DAY_MS
+      for (let i = 0; i < 3; i++) {
+        const refused = yield* Effect.flip(behind.claim("rest", owner, `nonce-200${i}`))
+        assert.strictEqual(refused._tag, "NonceStoreUnavailable")
+        yield* TestClock.adjust("10 seconds")
+        yield* store.claim("rest", owner, `nonce-000${i}`)
+      }
+    }).pipe(
+      Effect.provide(settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provideMerge(linkAtTestTime)))
+    )
   )
   RateLimitStoreContract.suite("Redis", RedisRateLimitStore.layer.pipe(Layer.provide(linkAtTestTime)))
 })
