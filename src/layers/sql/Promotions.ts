@@ -22,7 +22,7 @@ export interface ServerState {
   readonly untrusted_until_ms: number
 }
 
-/** Stores what a read found of the server, and returns the time up to which nothing is trusted. */
+/** Stores what a read found of the server, and returns the time up to which nothing is trusted. One read at a time. */
 export const make = (sql: SqlClient.SqlClient) => {
   /** The last state that this process has seen: newer than what a promoted server may have. */
   let seen: { readonly timeline: string; readonly isSynchronous: boolean } | undefined
@@ -32,10 +32,10 @@ export const make = (sql: SqlClient.SqlClient) => {
   ): Effect.fn.Return<number, SqlError.SqlError> {
     if (timeline === null) return untrusted_until_ms
     const before = seen ?? known
-    seen = { timeline, isSynchronous }
     if (known?.timeline === timeline) {
       if (known.isSynchronous !== isSynchronous)
         yield* sql`UPDATE server_timelines SET is_synchronous = ${isSynchronous} WHERE timeline = ${timeline}`
+      seen = { timeline, isSynchronous }
       return untrusted_until_ms
     }
     // a dump that was restored has the timelines of another server, perhaps this one among them
@@ -49,6 +49,8 @@ export const make = (sql: SqlClient.SqlClient) => {
         seen_ms = excluded.seen_ms,
         is_synchronous = excluded.is_synchronous,
         untrusted_until_ms = GREATEST(server_timelines.untrusted_until_ms, excluded.untrusted_until_ms)`
+    // only now: the next read judges a timeline without a row again, by the same former one
+    seen = { timeline, isSynchronous }
     if (before !== undefined)
       yield* isLossless
         ? Effect.logInfo("a synchronous standby of PostgreSQL was promoted: nothing confirmed is lost").pipe(

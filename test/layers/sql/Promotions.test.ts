@@ -1,7 +1,9 @@
 /** A PostgreSQL whose standby is promoted, as gateways see it that read changes of credentials. */
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { afterEach, assert, describe, it } from "vitest"
-import { SEEN_WITHIN_MS } from "../../../src/layers/sql/Promotions.ts"
+import type { SqlClient } from "effect/sql"
+import { lost } from "../../../src/layers/sql/DatabaseTimeout.ts"
+import * as Promotions from "../../../src/layers/sql/Promotions.ts"
 import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as SqlCredentialChangeStore from "../../../src/layers/sql/SqlCredentialChangeStore.ts"
 import { CredentialChangeStore } from "../../../src/services/identity/CredentialChangeStore.ts"
@@ -10,6 +12,7 @@ import { PostgresCluster } from "../../../verification/harness/PostgresCluster.t
 import { isPostgresInstalled, urlOf } from "../../../verification/harness/PostgresServer.ts"
 import { until } from "../../../verification/harness/Wait.ts"
 
+const { SEEN_WITHIN_MS } = Promotions
 const closing: Array<() => Promise<void>> = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
@@ -48,6 +51,27 @@ const untrustedLater = (store: Store): Promise<number> =>
       () => false as const
     )
   ).then(({ until_ms }) => until_ms)
+
+describe("a promotion whose row is not written at the first attempt", () => {
+  it.each([
+    [true, false],
+    [false, true]
+  ])("is judged by the former timeline, synchronous %s, not by its own", async (wasSynchronous, isSynchronous) => {
+    let isDown = false
+    const sql = (() =>
+      Effect.suspend(() => (isDown ? Effect.fail(lost("lost", "execute")) : Effect.succeed([])))) as unknown
+    const state = Promotions.make(sql as SqlClient.SqlClient)
+    const known = { timeline: "00000001", isSynchronous: wasSynchronous, seen_ms: 1_000 }
+    const server = { known, untrusted_until_ms: 0 }
+    const before = { ...server, timeline: "00000001", isSynchronous: wasSynchronous }
+    assert.strictEqual(await Effect.runPromise(state(before, 2_000)), 0)
+    const after = { ...server, timeline: "00000002", isSynchronous }
+    isDown = true
+    await Effect.runPromise(Effect.flip(state(after, 3_000)))
+    isDown = false
+    assert.strictEqual(await Effect.runPromise(state(after, 4_000)), wasSynchronous ? 0 : 4_000 + SEEN_WITHIN_MS)
+  })
+})
 
 describe.skipIf(!isPostgresInstalled)("a promoted standby of PostgreSQL", { timeout: 60_000 }, () => {
   it("is not trusted up to its promotion if commits did not wait for it, by every gateway, for ever", async () => {
