@@ -132,11 +132,15 @@ export class ApiKeys extends Context.Service<
         const applied = new Lru<string, number>(options.cache_max ?? 10_000)
 
         const touched = new Map<string, number>()
-        const writeTouched = Effect.suspend(() => {
-          const some = [...touched]
-          touched.clear()
-          return Effect.forEach(some, ([id, at]) => accounts.touchApiKey(id, at), { discard: true })
-        }).pipe(Effect.catch((error) => Effect.logWarning("time of last use not written", error)))
+        const writeTouched = Effect.suspend(() =>
+          Effect.forEach(
+            [...touched],
+            ([id, at]) =>
+              // what is not written waits for the next interval
+              Effect.map(accounts.touchApiKey(id, at), () => touched.get(id) === at && touched.delete(id)),
+            { discard: true }
+          )
+        ).pipe(Effect.catch((error) => Effect.logWarning("time of last use not written", error)))
         yield* Effect.addFinalizer(() => writeTouched)
         yield* writeTouched.pipe(Effect.delay(options.touch_every ?? "10 seconds"), Effect.forever, Effect.forkScoped)
 

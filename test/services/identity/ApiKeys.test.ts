@@ -3,7 +3,7 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { subAccountAddress } from "../../../src/domain/Address.ts"
 import type { Details, Reason } from "../../../src/domain/Reason.ts"
-import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import { type ApiKeyChange, type NewApiKey } from "../../../src/services/identity/ApiKeyRules.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
@@ -367,6 +367,27 @@ describe("the time of last use", () => {
       assert.strictEqual((yield* accounts.apiKeyOf(hex))!.last_used_time, NOW + 5)
       assert.strictEqual((yield* keys.list(USER))[0]!.last_used_time, NOW + 5)
     }))
+
+  test("is written later where the database fails", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      let isDown = true
+      const flaky: Accounts["Service"] = {
+        ...accounts,
+        touchApiKey: (id, at_ms) =>
+          isDown ? Effect.fail(new AccountsUnavailable({})) : accounts.touchApiKey(id, at_ms)
+      }
+      const keys = yield* Effect.map(
+        Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, flaky)))),
+        Context.get(ApiKeys)
+      )
+      for (const n of [50, 51]) keys.touch((yield* keys.create(USER, keyNo(n))).api_key_id, NOW + n)
+      yield* TestClock.adjust("10 seconds")
+      isDown = false
+      yield* TestClock.adjust("10 seconds")
+      for (const n of [50, 51])
+        assert.strictEqual((yield* accounts.apiKeyOf(Wallets.walletNo(n).hex))!.last_used_time, NOW + n)
+    }).pipe(Effect.scoped))
 
   it.effect("is written when the gateway stops", () =>
     Effect.gen(function* () {
