@@ -124,7 +124,8 @@ const windowedClaims = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, re
       }
     })
   const flush = () => {
-    const claims = [...waiting.values()]
+    // in one order, so that the statements of two gateways lock rows in turn
+    const claims = [...waiting].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, claim]) => claim)
     waiting = new Map()
     for (const batch of Arr.chunksOf(claims, BATCH_MAX)) run(write(batch))
   }
@@ -144,7 +145,17 @@ const windowedClaims = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, re
 /** Deletes expired API-key nonces in batches. */
 const prune = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+    // a gateway whose clock is ahead must not delete the nonces of the others
+    const database_ms = yield* sql.onDialectOrElse({
+      pg: () =>
+        Effect.map(
+          sql<{ readonly now: number | string }>`
+            SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+          ([row]) => Number(row!.now)
+        ),
+      orElse: () => Effect.succeed(Infinity)
+    })
+    const now = Math.min(yield* Clock.currentTimeMillis, database_ms)
     const old = yield* sql<{ readonly range: number | string; readonly last: number | string }>`
       SELECT expires_at_ms / ${sql.literal(String(RANGE_MS))} AS range, MAX(expires_at_ms) AS last FROM windowed_nonces
       WHERE expires_at_ms < ${now - CLOCKS_APART_MS} AND space <> ${MARKS} GROUP BY 1 ORDER BY 1`
