@@ -22,6 +22,9 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
+/** Validity of a token. Source: docs/contract/authentication.md#tokens. */
+export const TOKEN_VALIDITY_MS = 7 * DAY_MS
+
 /** Tolerated difference between the clocks of two gateways, and tolerated step back of one clock, in ms. */
 export const CLOCKS_APART_MS = 60_000
 

@@ -11,15 +11,15 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "the sweep of revoked tokens deletes those that are still good",
     module: "/identity/Tokens.ts",
-    right: "if (expires_at_ms <= now_ms) revoked.delete(jti)",
+    right: "if (expires_at_ms <= expired_ms) revoked.delete(jti)",
     wrong: "revoked.delete(jti)",
     tests: ["test/services/identity/Tokens.test.ts"]
   },
   {
     name: "the read of revoked tokens allows for no difference of clocks",
     module: "/identity/CredentialChanges.ts",
-    right: "known_ms = now_ms - CLOCKS_APART_MS",
-    wrong: "known_ms = now_ms",
+    right: "known_ms = changed.read_ms - LATE_MS",
+    wrong: "known_ms = changed.read_ms",
     tests: ["test/services/identity/CredentialChanges.test.ts"]
   },
   {

@@ -1,6 +1,6 @@
 /** The differences between SQLite and PostgreSQL; all other SQL of this folder runs on both. */
 import { Context, Effect } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 
 /** Turns the client's time limit off for an effect: migrations of a large database may take long. */
 export const NoTimeLimit = Context.Reference<boolean>("gateway/layers/sql/Dialect/NoTimeLimit", {
@@ -18,6 +18,11 @@ export interface Dialect {
   readonly emptied: (tables: ReadonlyArray<string>) => ReadonlyArray<string>
   /** Forces an index for a table in FROM. SQLite has no statistics to choose by; PostgreSQL has them and needs no hint. */
   readonly indexed: (index: string) => string
+  /**
+   * The time of a change that other gateways read: `now_ms`, or by the clock of a database that gateways share, if it is
+   * later. So a gateway whose clock is behind does not hide its changes.
+   */
+  readonly changeTime: (now_ms: number) => Statement.Fragment
   /** A member of an object that a column holds as JSON text, as text. */
   readonly member: (column: string, name: string) => string
   /** Runs the statements of a transaction without a time limit. */
@@ -41,6 +46,7 @@ export const dialect: Effect.Effect<Dialect, never, SqlClient.SqlClient> = Effec
         run(statements.map((statement) => statement.replaceAll(/\bTEXT\b/gu, 'TEXT COLLATE "C"'))),
       emptied: (tables) => [`TRUNCATE ${tables.join(", ")}`],
       indexed: () => "",
+      changeTime: (now_ms) => sql`GREATEST(${now_ms}, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)`,
       member: (column, name) => `${column}::json ->> '${name}'`,
       unlimited: (work) =>
         Effect.andThen(sql`SET LOCAL statement_timeout = 0`, work).pipe(Effect.provideService(NoTimeLimit, true)),
@@ -69,6 +75,7 @@ export const dialect: Effect.Effect<Dialect, never, SqlClient.SqlClient> = Effec
       define: run,
       emptied: (tables) => tables.map((table) => `DELETE FROM ${table}`),
       indexed: (index) => ` INDEXED BY ${index}`,
+      changeTime: (now_ms) => sql`${now_ms}`,
       member: (column, name) => `json_extract(${column}, '$.${name}')`,
       unlimited: (work) => work,
       statement: (text) => text,

@@ -5,6 +5,7 @@ import { MULTIPLIER_BPS_DEFAULT } from "../../domain/AccessCode.ts"
 import { Scope } from "../../domain/Enumerations.ts"
 import { Rail } from "../../domain/Identity.ts"
 import { referralCodeOf } from "../../domain/Referral.ts"
+import { TOKEN_VALIDITY_MS } from "../../domain/Time.ts"
 import {
   Accounts,
   AccountsUnavailable,
@@ -199,7 +200,7 @@ const admission = (
 /** API keys. */
 const apiKeys = (
   sql: SqlClient.SqlClient,
-  { alone }: Dialect
+  { alone, changeTime }: Dialect
 ): Part<"apiKeys" | "apiKeyOf" | "createApiKey" | "changeApiKey" | "touchApiKey"> => ({
   apiKeys: (user_id) =>
     orUnavailable(
@@ -246,7 +247,7 @@ const apiKeys = (
           // a later change has a later time, whichever gateway makes it
           (now) => sql`
               UPDATE api_keys SET ${sql.update({ revoked: false, ...columnsOf(patch) })},
-                changed_time = CASE WHEN changed_time >= ${now} THEN changed_time + 1 ELSE ${now} END
+                changed_time = CASE WHEN changed_time >= ${changeTime(now)} THEN changed_time + 1 ELSE ${changeTime(now)} END
               WHERE api_key_id = ${api_key_id} AND revoked = ${false} RETURNING *`
         ),
         Effect.flatMap(readApiKeys),
@@ -262,7 +263,10 @@ const apiKeys = (
 })
 
 /** Labels of sub-accounts, and revoked tokens. */
-const labelsAndTokens = (sql: SqlClient.SqlClient): Part<"labels" | "setLabel" | "revokeToken"> => ({
+const labelsAndTokens = (
+  sql: SqlClient.SqlClient,
+  { changeTime }: Dialect
+): Part<"labels" | "setLabel" | "revokeToken"> => ({
   labels: (user_id) =>
     orUnavailable(
       Effect.map(
@@ -281,8 +285,10 @@ const labelsAndTokens = (sql: SqlClient.SqlClient): Part<"labels" | "setLabel" |
     orUnavailable(
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms, revoked_time: now })} ON CONFLICT DO NOTHING`
-        yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
+        yield* sql`
+          INSERT INTO revoked_tokens (jti, expires_at_ms, revoked_time)
+          VALUES (${jti}, ${expires_at_ms}, ${changeTime(now)}) ON CONFLICT DO NOTHING`
+        yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now - TOKEN_VALIDITY_MS}`
       })
     )
 })
@@ -299,7 +305,7 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
         ...users(sql),
         ...admission(sql),
         ...apiKeys(sql, sqlDialect),
-        ...labelsAndTokens(sql)
+        ...labelsAndTokens(sql, sqlDialect)
       })
     })
   )

@@ -3,20 +3,14 @@ import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type Ban, BanStore } from "../../services/identity/BanStore.ts"
+import { dialect } from "./Dialect.ts"
 import { migrateBans } from "./migrations/users.ts"
 
-interface BanRow {
-  readonly root_address: string
-  readonly user_id: string
+/** PostgreSQL returns BIGINT as text, SQLite BOOLEAN as 0 and 1. */
+interface BanRow extends Omit<Ban, "banned" | "changed_time"> {
   readonly banned: boolean | number
-  readonly reason: string
   readonly changed_time: number | string
 }
-const banOf = (row: BanRow): Ban => ({
-  ...row,
-  banned: Boolean(row.banned),
-  changed_time: Number(row.changed_time)
-})
 
 const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
   Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
@@ -26,26 +20,30 @@ export const layer: Layer.Layer<BanStore, Migrator.MigrationError | SqlError.Sql
     BanStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const { changeTime } = yield* dialect
       yield* migrateBans
       return BanStore.of({
         get: (root_address) =>
           orUnavailable(
             Effect.map(
-              sql<BanRow>`SELECT * FROM bans WHERE root_address = ${root_address}`,
-              ([row]) => row && banOf(row)
+              sql<BanRow>`
+                SELECT root_address, user_id, banned, reason, changed_time FROM bans WHERE root_address = ${root_address}`,
+              ([row]) => row && { ...row, banned: Boolean(row.banned), changed_time: Number(row.changed_time) }
             )
           ),
-        put: ({ root_address, user_id, banned, reason, changed_time }) =>
+        put: (ban) =>
           orUnavailable(
             Effect.map(
-              sql<BanRow>`
-                INSERT INTO bans ${sql.insert({ root_address, user_id, banned, reason, changed_time })}
-                ON CONFLICT (root_address) DO UPDATE
-                SET banned = excluded.banned, reason = excluded.reason,
-                  changed_time = CASE WHEN excluded.changed_time > bans.changed_time
-                    THEN excluded.changed_time ELSE bans.changed_time + 1 END
-                RETURNING *`,
-              ([row]) => banOf(row!)
+              sql<Pick<BanRow, "changed_time">>`
+                INSERT INTO bans (root_address, user_id, banned, reason, changed_time)
+                VALUES (${ban.root_address}, ${ban.user_id}, ${ban.banned}, ${ban.reason}, ${changeTime(ban.changed_time)})
+                ON CONFLICT (root_address) DO UPDATE SET
+                  banned = excluded.banned,
+                  reason = excluded.reason,
+                  changed_time =
+                    CASE WHEN bans.changed_time >= excluded.changed_time THEN bans.changed_time + 1 ELSE excluded.changed_time END
+                RETURNING changed_time`,
+              ([row]) => ({ ...ban, changed_time: Number(row!.changed_time) })
             )
           )
       })

@@ -46,7 +46,15 @@ const serverOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): Promotions.Server
   }
 }
 
-const changedOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): Omit<ChangedCredentials, "untrusted_until_ms"> => ({
+/** The clock of a server that gateways share. */
+const clockOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): number => {
+  const server = rows.find(({ kind }) => kind === "server")
+  return server?.kind === "server" ? server.changed_time : Infinity
+}
+
+const changedOf = (
+  rows: ReadonlyArray<typeof ChangeRow.Type>
+): Pick<ChangedCredentials, "keys" | "tokens" | "bans"> => ({
   keys: rows.flatMap((row) => {
     if (row.kind !== "key") return []
     const { changed_time, kind: _, ...key } = row
@@ -88,7 +96,8 @@ export const layer: Layer.Layer<
             ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END,
           NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL,
           current_setting('synchronous_standby_names') <> ''
-            AND current_setting('synchronous_commit') NOT IN ('off', 'local'), 0
+            AND current_setting('synchronous_commit') NOT IN ('off', 'local'),
+          floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint
         UNION ALL
         SELECT 'timeline', timeline, NULL, NULL, NULL, NULL, NULL, NULL, untrusted_until_ms, NULL, NULL, NULL,
           is_synchronous, seen_ms
@@ -96,13 +105,13 @@ export const layer: Layer.Layer<
       orElse: () => sql``
     })
     /** Tokens and bans have the columns of keys: a token its id and expiry, a ban its wallet, reason and state. */
-    const rowsSince = (since: number, keysSince: number, now: number) => sql`
+    const rowsSince = (since: number, keysSince: number) => sql`
       SELECT 'key' AS kind, api_key_id, user_id, public_key, label, scopes, sub_account_addresses, ip_allowlist,
         expires_time, require_body_hash, created_time, last_used_time, revoked, changed_time
       FROM api_keys WHERE changed_time >= ${keysSince}
       UNION ALL
       SELECT 'token', jti, NULL, NULL, NULL, NULL, NULL, NULL, expires_at_ms, NULL, NULL, NULL, NULL, revoked_time
-      FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}
+      FROM revoked_tokens WHERE revoked_time >= ${since}
       UNION ALL
       SELECT 'ban', root_address, user_id, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL, NULL, banned, changed_time
       FROM bans WHERE changed_time >= ${since}${server}`
@@ -110,11 +119,18 @@ export const layer: Layer.Layer<
     return CredentialChangeStore.of({
       changes: (since) =>
         Clock.currentTimeMillis.pipe(
-          Effect.flatMap((now) => rowsSince(since ?? 0, since ?? Number.MAX_SAFE_INTEGER, now)),
-          Effect.flatMap(readRows),
-          Effect.flatMap((rows) =>
-            Effect.flatMap(Clock.currentTimeMillis, (now) => state(serverOf(rows), now)).pipe(
-              Effect.map((untrusted_until_ms) => ({ ...changedOf(rows), untrusted_until_ms }))
+          Effect.flatMap((began_ms) =>
+            rowsSince(since ?? 0, since ?? Number.MAX_SAFE_INTEGER).pipe(
+              Effect.flatMap(readRows),
+              Effect.flatMap((rows) =>
+                Effect.flatMap(Clock.currentTimeMillis, (now) => state(serverOf(rows), now)).pipe(
+                  Effect.map((untrusted_until_ms) => ({
+                    ...changedOf(rows),
+                    untrusted_until_ms,
+                    read_ms: Math.min(began_ms, clockOf(rows))
+                  }))
+                )
+              )
             )
           ),
           Effect.mapError((cause) => new AccountsUnavailable({ cause }))

@@ -115,7 +115,7 @@ export class Accounts extends Context.Service<
     readonly labels: (user_id: string) => Result<ReadonlyMap<string, string>>
     readonly setLabel: (user_id: string, sub_account_address: string, label: string) => Result<void>
 
-    /** Revokes a token; stored until `expires_at_ms`. */
+    /** Revokes a token; stored for as long again after `expires_at_ms` as a token is valid. */
     readonly revokeToken: (jti: string, expires_at_ms: number) => Result<void>
   }
 >()("gateway/services/Accounts") {}

@@ -22,7 +22,10 @@ export class BanStore extends Context.Service<
   {
     /** The current or lifted ban of a wallet. */
     readonly get: (root_address: string) => Effect.Effect<Ban | undefined, AccountsUnavailable>
-    /** Sets or lifts the ban of a wallet. Returns what is stored: its time is later than that of the change before. */
+    /**
+     * Sets or lifts the ban of a wallet, and returns it as stored: a later change has a later `changed_time`, whichever
+     * gateway makes it.
+     */
     readonly put: (ban: Ban) => Effect.Effect<Ban, AccountsUnavailable>
   }
 >()("gateway/services/BanStore") {}

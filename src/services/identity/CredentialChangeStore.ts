@@ -8,7 +8,7 @@ import { Context, type Effect } from "effect"
 import type { AccountsUnavailable, ApiKeyRecord } from "./Accounts.ts"
 import type { Ban } from "./BanStore.ts"
 
-/** A token that was revoked and has not expired. */
+/** A token that was revoked. */
 export interface RevokedToken {
   readonly jti: string
   readonly expires_at_ms: number
@@ -29,14 +29,18 @@ export interface ChangedCredentials {
    * to then are not trusted, nor are logins signed up to then. 0: nothing is lost.
    */
   readonly untrusted_until_ms: number
+  /** When the read began, Unix ms: by the clock of the store, or by that of the gateway if it is earlier. */
+  readonly read_ms: number
 }
 
 export class CredentialChangeStore extends Context.Service<
   CredentialChangeStore,
   {
     /**
-     * The changes at `since` (Unix ms, by the clock of the gateway that made the change) or later. `undefined`: what a
-     * gateway needs at its start, every revoked token and every ban; it has no keys in memory yet.
+     * The changes at `since` (Unix ms, by the later of the clocks of the store and of the gateway that made the change) or
+     * later. `undefined`: what a gateway needs at its start, every revoked token and every ban; it has no keys in memory
+     * yet. Tokens are among them for as long after their expiry as they were valid: a clock that is ahead for some time
+     * makes none valid again.
      */
     readonly changes: (since: number | undefined) => Effect.Effect<ChangedCredentials, AccountsUnavailable>
   }

@@ -6,7 +6,7 @@
  * and applied.
  * Source: docs/contract/authentication.md#fresh-gateways.
  */
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Semaphore } from "effect"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
@@ -20,6 +20,12 @@ import { Tokens } from "./Tokens.ts"
 /** Pause between two reads. */
 export const EVERY = "200 millis"
 
+/**
+ * Changes of this time before a read, in ms, are read again: the clock of their gateway may have been behind, and their
+ * write slow to commit. PostgreSQL ends a statement earlier.
+ */
+const LATE_MS = CLOCKS_APART_MS + 10_000
+
 const make = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const store = yield* CredentialChangeStore
@@ -31,18 +37,18 @@ const make = Effect.gen(function* () {
 
   /** Changes before this time are known, Unix ms. */
   let known_ms: number | undefined
+  // one at a time: of two, the one that began first may complete last, with an older state
+  const alone = Semaphore.makeUnsafe(1).withPermits(1)
   const read = Effect.gen(function* () {
     const began_ms = monotonicMillis(clock)
-    const now_ms = clock.currentTimeMillisUnsafe()
     const changed = yield* store.changes(known_ms)
     for (const token of changed.tokens) tokens.apply(token)
     for (const key of changed.keys) apiKeys.apply(key)
     for (const ban of changed.bans) bans.apply(ban)
     tokens.distrust(changed.untrusted_until_ms)
-    // covers clocks that differ, and a write that was slow to commit
-    known_ms = now_ms - CLOCKS_APART_MS
+    known_ms = changed.read_ms - LATE_MS
     lease.renew(began_ms)
-  })
+  }).pipe(alone)
   yield* read
   if (!isLimited(lease)) return
 

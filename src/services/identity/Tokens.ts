@@ -10,6 +10,7 @@ import { Base64Url } from "effect/encoding"
 import { parseAddress } from "../../domain/Address.ts"
 import { SIGNATURE_BYTES } from "../../domain/Ed25519.ts"
 import { isUuid, type Rail } from "../../domain/Identity.ts"
+import { TOKEN_VALIDITY_MS } from "../../domain/Time.ts"
 import { allScopes, type Caller } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { BanList } from "./BanList.ts"
@@ -39,7 +40,7 @@ const ISSUER = "trading-gateway"
 const LEEWAY_S = 5
 /** Longest accepted token; issued ones have about 500 characters. */
 const TOKEN_CHARS_MAX = 2048
-/** Number of revoked tokens from which expired ones are removed. */
+/** Number of revoked tokens from which long expired ones are removed. */
 const SWEEP_AT_LEAST = 1024
 
 /** The claims of a token, without its mutable state. */
@@ -128,7 +129,7 @@ export class Tokens extends Context.Service<
         const invalidations = yield* InvalidationBus
 
         const audience = `${ISSUER}:${options.environment}`
-        const validity_s = Math.floor(Duration.toSeconds(options.validity ?? "7 days"))
+        const validity_s = Math.floor(Duration.toSeconds(options.validity ?? TOKEN_VALIDITY_MS))
         const header = Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid: keys.current.kid }))
         const ring = new Map(keys.ring.map((key) => [key.kid, key.publicKey]))
         const verified = new Lru<string, Holder>(options.known_max ?? 10_000)
@@ -138,8 +139,9 @@ export class Tokens extends Context.Service<
         let sweepAt = SWEEP_AT_LEAST
         const sweep = () => {
           if (revoked.size < sweepAt) return
-          const now_ms = clock.currentTimeMillisUnsafe()
-          for (const [jti, expires_at_ms] of revoked) if (expires_at_ms <= now_ms) revoked.delete(jti)
+          // much later: while the clock is ahead for some time, a token that is still valid may look expired
+          const expired_ms = clock.currentTimeMillisUnsafe() - validity_s * 1000
+          for (const [jti, expires_at_ms] of revoked) if (expires_at_ms <= expired_ms) revoked.delete(jti)
           sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
         }
         const apply = ({ jti, expires_at_ms }: RevokedToken) => {

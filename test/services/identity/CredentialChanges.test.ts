@@ -14,6 +14,7 @@ import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { History } from "../../../src/services/History.ts"
 import { InvalidationBus, type InvalidationsMissed } from "../../../src/services/operations/InvalidationBus.ts"
+import { shiftedClock } from "../../doubles/ShiftedClock.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
@@ -41,15 +42,26 @@ class Reads {
   /** A read completes after this time, in ms; it has what was durable when it began. */
   takes_ms = 0
   untrusted_until_ms = 0
+  /** Reads in progress, and the most at one time. */
+  running = 0
+  running_max = 0
+  /** The clock of a store that has its own. */
+  clock: Clock.Clock | undefined
   of(changes: CredentialChangeStore["Service"]["changes"]): CredentialChangeStore["Service"] {
     return CredentialChangeStore.of({
       changes: (since) =>
         Effect.suspend((): Effect.Effect<ChangedCredentials, AccountsUnavailable> => {
           this.count++
           if (this.isLost) return Effect.fail(new AccountsUnavailable({}))
+          this.running_max = Math.max(this.running_max, ++this.running)
           return changes(since).pipe(
-            Effect.map((changed) => ({ ...changed, untrusted_until_ms: this.untrusted_until_ms })),
-            Effect.tap(() => Effect.sleep(this.takes_ms))
+            Effect.map((changed) => ({
+              ...changed,
+              untrusted_until_ms: this.untrusted_until_ms,
+              read_ms: this.clock?.currentTimeMillisUnsafe() ?? changed.read_ms
+            })),
+            Effect.tap(() => Effect.sleep(this.takes_ms)),
+            Effect.ensuring(Effect.sync(() => void this.running--))
           )
         })
     })
@@ -223,6 +235,67 @@ describe("a change by another gateway", () => {
       assert.strictEqual(grant.ended, "banned")
     }))
 
+  test("sets or lifts a ban in the order of the changes, though the clock of the first gateway is ahead", () =>
+    Effect.gen(function* () {
+      const [one, two] = [yield* gateway(), yield* gateway()]
+      const put = (at: Gateway, banned: boolean, changed_time: number) =>
+        at.bans.put({ root_address, user_id: USER, banned, reason: "", changed_time })
+      yield* put(one, true, NOW - 1_000)
+      yield* TestClock.adjust("400 millis")
+      // the second gateway does not know of the lifting yet
+      yield* put(one, false, NOW + 3_400)
+      yield* put(two, true, NOW + 410)
+      assert.isTrue(two.bans.isBanned(USER))
+      yield* TestClock.adjust("200 millis")
+      const started = yield* gateway()
+      for (const { bans } of [one, two, started]) assert.isTrue(bans.isBanned(USER))
+    }))
+
+  test("is found by a gateway whose clock is ahead of the database and of the other gateway", () =>
+    Effect.gen(function* () {
+      const here = yield* gateway()
+      const reads = new Reads()
+      reads.clock = yield* Clock.Clock
+      const there = yield* Effect.provideServiceEffect(
+        gateway({ reads }),
+        Clock.Clock,
+        shiftedClock(() => 3_600_000)
+      )
+      const { token } = yield* here.tokens.issue(wallet)
+      const caller = yield* verified(here.tokens, token)
+      yield* TestClock.adjust("1 second")
+      yield* revoked(here.tokens, caller)
+      yield* TestClock.adjust("200 millis")
+      assert.strictEqual(there.tokens.known(token, NOW) ?? (yield* there.tokens.verify(token)), "RevokedToken")
+    }))
+
+  test("is found though its write was slow to commit, by the slower clock", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const there = yield* gateway()
+      const { expires_at_ms, token } = yield* there.tokens.issue(wallet)
+      const caller = yield* verified(there.tokens, token)
+      yield* TestClock.adjust("70 seconds")
+      // its clock is a minute behind, and the commit took 9 s
+      const behind = { ...(yield* Clock.Clock), currentTimeMillis: Effect.succeed(NOW + 70_000 - 69_000) }
+      yield* Effect.provideService(accounts.revokeToken(caller.credential, expires_at_ms), Clock.Clock, behind)
+      yield* TestClock.adjust("200 millis")
+      assert.strictEqual(yield* there.tokens.verify(token), "RevokedToken")
+    }))
+
+  test("is read by one read at a time: two could judge one promotion differently", () =>
+    Effect.gen(function* () {
+      const listeners: Array<Handle> = []
+      const { reads } = yield* gateway({ listeners })
+      reads.takes_ms = 100
+      yield* TestClock.adjust("200 millis")
+      const noticed = yield* Effect.forkChild(Effect.forEach(listeners, (handle) => handle({ type: "missed" })))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(noticed)
+      assert.isAtLeast(reads.count, 4)
+      assert.strictEqual(reads.running_max, 1)
+    }))
+
   test("is read at once when the other gateway announces one", () =>
     Effect.gen(function* () {
       const bans = yield* BanStore
@@ -339,6 +412,27 @@ describe("the lease of a gateway of a fleet", () => {
       assert.isTrue(lease.isCurrent())
       yield* TestClock.adjust("1 milli")
       assert.isFalse(lease.isCurrent())
+    }))
+})
+
+describe("a revoked token", () => {
+  test("stays revoked after its gateway's clock was days ahead, with a logout and a start at that time", () =>
+    Effect.gen(function* () {
+      let ahead_ms = 0
+      const clock = yield* shiftedClock(() => ahead_ms)
+      yield* Effect.gen(function* () {
+        const here = yield* gateway({ isAlone: true })
+        const issued = Effect.map(here.tokens.issue(wallet), ({ token }) => token)
+        const token = yield* issued
+        yield* revoked(here.tokens, yield* verified(here.tokens, token))
+        ahead_ms = 8 * 86_400_000
+        yield* revoked(here.tokens, yield* verified(here.tokens, yield* issued))
+        const started = yield* gateway({ isAlone: true })
+        ahead_ms = 0
+        const restarted = yield* gateway({ isAlone: true })
+        for (const { tokens } of [here, started, restarted])
+          assert.strictEqual(yield* tokens.verify(token), "RevokedToken")
+      }).pipe(Effect.provideService(Clock.Clock, clock))
     }))
 })
 
