@@ -3,11 +3,14 @@
  * Source: docs/contract/conventions.md#paths-and-methods; RFC 3986 2.3, RFC 9112 3.2.
  */
 
-/** A percent-encoded letter, digit, `-`, `.`, `_` or `~`: none of them needs encoding. */
-const NEEDLESS = /%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu
+/**
+ * A `;` or a `#`, at which the router would end the path, or a percent-encoded letter, digit, `-`, `.`, `_` or `~`: none of them
+ * needs encoding.
+ */
+const ALIAS = /[#;]|%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu
 
-/** Whether a path encodes characters that need no encoding, and so is an alias of another path. */
-export const isAlias = (path: string): boolean => path.includes("%") && NEEDLESS.test(path)
+/** Whether a path is another spelling of a path that the router matches. */
+export const isAlias = (path: string): boolean => ALIAS.test(path)
 
 /** How many Host headers a request has, by Node's list of names and values. */
 export const hostsOf = (rawHeaders: ReadonlyArray<string>): number => {

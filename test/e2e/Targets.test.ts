@@ -61,8 +61,33 @@ describe("a path", () => {
     assert.match((await exchangeBytes(port, [party]))[0]!, /^HTTP\/1\.1 401 /u)
   })
 
+  it("Amendment 22: a ; or a # is part of the path, so what follows it is no second query", async () => {
+    const send = (method: string, path: string, ...headers: ReadonlyArray<string>) =>
+      lines(`${method} ${path} HTTP/1.1`, "Host: g", "Connection: close", ...headers, "Content-Length: 2") + "{}"
+    const bearer = `Authorization: Bearer ${user.token}`
+    for (const mark of [";", "#"]) {
+      for (const bytes of [
+        get(`/metrics${mark}x`),
+        get(`/api/v1/market/tickers${mark}symbol=BTC-USDC`),
+        get(`/api/v1/market/tickers${mark}x?symbol=BTC-USDC`),
+        get(`/api/v1/order/realtime${mark}symbl=ETH-USDC`, bearer),
+        send("PUT", `/api/v1/authorize/whitelist/0xbeef${mark}other`),
+        send("POST", `/api/v1/order/cancel-all${mark}x`, bearer),
+        send("POST", `/rpc${mark}x`)
+      ]) {
+        const [answer] = await exchangeBytes(port, [bytes])
+        assert.match(answer!, /^HTTP\/1\.1 404 /u, bytes)
+        assert.include(answer, '"reason":"NoSuchRoute"', bytes)
+      }
+    }
+    // in a query they are ordinary characters
+    const [filtered] = await exchangeBytes(port, [get("/api/v1/market/tickers?symbol=BTC;USDC")])
+    assert.include(filtered, '"reason":"SymbolNotFound"')
+  })
+
   it("Amendment 22: an upgrade of an alias path is 404", async () => {
-    for (const path of ["/w%73", "/ws/publi%63", "/ws/private%2F", "/%72pc", "/ws%2Fpublic"]) {
+    const aliases = ["/w%73", "/ws/publi%63", "/ws/private%2F", "/%72pc", "/ws%2Fpublic"]
+    for (const path of [...aliases, "/ws;x", "/ws/public#x", "/ws/private;x?y", "/rpc;x", "/rpc#x"]) {
       const raw = await RawSocket.open(exchange.url, path)
       assert.strictEqual(raw.status, 404, path)
       raw.socket.destroy()
