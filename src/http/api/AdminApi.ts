@@ -103,7 +103,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.post("createCompetition", "/competitions", {
       payload: CreateCompetitionBody,
       success: Competition.pipe(HttpApiSchema.status(201)),
-      error: errors(...takesBody, ...changes, "SymbolNotFound", "SlugTaken")
+      error: errors(...takesBody, ...changes, "BackendUnavailable", "SymbolNotFound", "SlugTaken")
     }).annotateMerge(
       docs({
         id: "createCompetition",
@@ -121,6 +121,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: errors(
         ...takesBody,
         ...changes,
+        "BackendUnavailable",
         "CompetitionNotFound",
         "SymbolNotFound",
         "CompetitionStarted",

@@ -68,7 +68,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("transactions", "/transactions", {
       query: transactionsQuery,
       success: page(Transaction),
-      error: errors("SubAccountNotFound", "InvalidCursor")
+      error: errors(...names, "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getTransactions",

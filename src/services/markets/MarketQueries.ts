@@ -10,6 +10,7 @@ import { BackendAvailability, type IllnessReason } from "../operations/BackendAv
 import type { HistoryUnavailable } from "../History.ts"
 import { Klines } from "./Klines.ts"
 import { type BookView, MarketView } from "./MarketView.ts"
+import { unknownMarket } from "./UnknownMarket.ts"
 import type { Page } from "../operations/Paging.ts"
 import { DomainError } from "../DomainError.ts"
 
@@ -23,20 +24,17 @@ export interface Aged<A> {
 export type MarketReason = "SymbolNotFound" | IllnessReason
 type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError<MarketReason> | E>
 
-const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
 
 /** Runs a read if the symbol exists and the data is recent enough. */
-export const agedReads = (gate: BackendAvailability["Service"], view: MarketView["Service"]) => {
-  const unknown = (symbol: string): DomainError<"SymbolNotFound" | "BackendUnavailable"> | undefined =>
-    view.instrument(symbol) !== undefined ? undefined : view.instruments().length === 0 ? notLoaded : noSymbol
-  return <A, E = never>(symbol: string | undefined, read: () => Effect.Effect<A, E>): Read<A, E> =>
+export const agedReads =
+  (gate: BackendAvailability["Service"], view: MarketView["Service"]) =>
+  <A, E = never>(symbol: string | undefined, read: () => Effect.Effect<A, E>): Read<A, E> =>
     Effect.suspend((): Read<A, E> => {
-      const refused = symbol === undefined ? undefined : unknown(symbol)
+      const refused = unknownMarket(view, symbol)
       if (refused !== undefined) return Effect.fail(refused)
       return Effect.flatMap(gate.marketData, (age_ms) => Effect.map(read(), (value) => ({ value, age_ms })))
     })
-}
 
 export class MarketQueries extends Context.Service<
   MarketQueries,

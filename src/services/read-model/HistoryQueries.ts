@@ -53,7 +53,7 @@ export interface ClosedPnlsRequest extends ListRequest, SpanRequest {
   readonly order_id?: string
 }
 
-export interface TransactionsRequest extends StatementRequest, SpanRequest {
+export interface TransactionsRequest extends ListRequest, SpanRequest {
   readonly type?: TransactionType
 }
 export interface OffsetRequest {
@@ -139,7 +139,7 @@ export class HistoryQueries extends Context.Service<
     ) => Effect.Effect<OffsetPage<Execution>, ListFailure<Exclude<ListReason, "InvalidCursor">>>
     readonly closedPnls: (caller: Caller, request: ClosedPnlsRequest) => PageRead<ClosedPnl>
     readonly fundingPayments: (caller: Caller, request: ListRequest & SpanRequest) => PageRead<FundingPayment>
-    readonly transactions: (caller: Caller, request: TransactionsRequest) => StatementRead<Transaction>
+    readonly transactions: (caller: Caller, request: TransactionsRequest) => PageRead<Transaction>
     readonly transfers: (caller: Caller, request: StatementRequest) => StatementRead<Transfer>
     readonly deposits: (caller: Caller, request: StatementRequest) => StatementRead<Deposit>
     readonly withdrawals: (caller: Caller, request: StatementRequest) => StatementRead<Withdrawal>
@@ -170,6 +170,10 @@ export class HistoryQueries extends Context.Service<
         request.sub_account_address !== undefined || caller.bound_to !== undefined
           ? subAccounts.resolve(caller, request.sub_account_address)
           : Effect.undefined
+
+      /** Waits until the history may be read: the backend is well, and the records of the caller's commands are there. */
+      const readable = (caller: Caller) =>
+        Effect.andThen(availability.sequencer, readYourWrites.awaitUser(caller.user_id))
 
       /** The common part of all lists: user and filters, time range, cursor. The symbol is checked before. */
       const queryOf = Effect.fnUntraced(function* (caller: Caller, request: ListRequest & SpanRequest, list: List) {
@@ -229,7 +233,7 @@ export class HistoryQueries extends Context.Service<
       ) {
         const list = listOf(caller, endpoint, request, filter)
         const query = yield* queryOf(caller, request, list)
-        yield* availability.sequencer
+        yield* readable(caller)
         return pageOf(list, yield* rows(query))
       })
       /**
@@ -281,8 +285,7 @@ export class HistoryQueries extends Context.Service<
           )
           yield* checkSymbol(request.symbol)
           const query = yield* queryOf(caller, request, list)
-          yield* availability.sequencer
-          yield* readYourWrites.awaitUser(caller.user_id)
+          yield* readable(caller)
           const rows = yield* history.orders({
             ...query,
             order_id: request.order_id,
@@ -297,7 +300,7 @@ export class HistoryQueries extends Context.Service<
           const list = listOf(caller, "execution/list", request, order_id, exec_type, order_link_id, side)
           yield* checkSymbol(request.symbol)
           const query = yield* queryOf(caller, request, list)
-          yield* availability.sequencer
+          yield* readable(caller)
           const rows = yield* history.executions({ ...query, order_id, exec_type, order_link_id, side })
           return textPageOf(list, rows)
         }),
@@ -307,7 +310,7 @@ export class HistoryQueries extends Context.Service<
           yield* checkSymbol(symbol)
           if (offset + per_page > OFFSET_MAX) return yield* Effect.fail(tooDeep)
           const sub_accounts = yield* addresses(caller, request)
-          yield* availability.sequencer
+          yield* readable(caller)
           const query = { user_id: caller.user_id, sub_accounts, symbol, limit: per_page, offset }
           const { rows, total } = yield* history.executionsAt(query)
           if (rows.length < Math.min(per_page, total - offset)) return yield* Effect.fail(tooDeep)
@@ -326,8 +329,11 @@ export class HistoryQueries extends Context.Service<
             read(caller, "account/funding", request, undefined, history.fundingPayments)
           ),
         transactions: (caller, request) =>
-          read(caller, "account/transactions", request, request.type, (query) =>
-            history.transactions({ ...query, type: request.type })
+          Effect.andThen(
+            checkSymbol(request.symbol),
+            read(caller, "account/transactions", request, request.type, (query) =>
+              history.transactions({ ...query, type: request.type })
+            )
           ),
         transfers: (caller, request) => movements(caller, "account/transfer", request, "transfer", transferOf),
         deposits: (caller, request) => movements(caller, "account/deposits", request, "deposit", depositOf),

@@ -24,6 +24,7 @@ import * as LastRecords from "./LastRecords.ts"
 import { RecordsBehind } from "./LastRecords.ts"
 import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
+import { unknownMarket } from "../markets/UnknownMarket.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
@@ -39,7 +40,6 @@ const READS_MAX = 20
 const PAUSE_MS = 50
 
 const lagging = new DomainError("BackendLagging")
-const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 
 const sum = (texts: ReadonlyArray<string>): string =>
   Decimal.format(texts.reduce((total, text) => total + Decimal.parse(text), 0n))
@@ -131,8 +131,8 @@ export class PortfolioQueries extends Context.Service<
           const cursorList = { endpoint: "position/list", filters }
           const after = yield* cursors.read(cursorList, request.cursor)
           const addresses = yield* subAccounts.resolve(caller, sub_account_address)
-          if (symbol !== undefined && markets.instrument(symbol) === undefined)
-            return yield* Effect.fail(symbolNotFound)
+          const unknown = unknownMarket(markets, symbol)
+          if (unknown !== undefined) return yield* Effect.fail(unknown)
           yield* availability.referee
           yield* readYourWrites.awaitAll
           const markOfList = markOf(caller.user_id)
@@ -154,8 +154,8 @@ export class PortfolioQueries extends Context.Service<
           }
         }),
         feeRates: Effect.fnUntraced(function* (caller, symbol) {
-          if (symbol !== undefined && markets.instrument(symbol) === undefined)
-            return yield* Effect.fail(symbolNotFound)
+          const unknown = unknownMarket(markets, symbol)
+          if (unknown !== undefined) return yield* Effect.fail(unknown)
           yield* availability.referee
           const rates = yield* referee.feeRates(caller.user_id)
           return rates.filter((rate) => symbol === undefined || rate.symbol === symbol)

@@ -164,11 +164,8 @@ export class CompetitionScoring extends Context.Service<
         const tally = yield* store.tally(competition.id)
         if (tally.settling) return competition.end_time_ms
         // of one moment: the rows are of the stream of the position, and include every execution up to it
-        const { position, rows } = yield* history.moment(
-          Effect.all({
-            position: history.position,
-            rows: history.executionsAfter(tally.counted_to, STEP_ROWS)
-          })
+        const { at: position, value: rows } = yield* history.momentAndPosition(
+          history.executionsAfter(tally.counted_to, STEP_ROWS)
         )
         if (position === undefined) return 0
         const stream = streamIdOf(position)

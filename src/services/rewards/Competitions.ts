@@ -26,6 +26,7 @@ import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import type { Page } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
+import { unknownMarket } from "../markets/UnknownMarket.ts"
 import { DomainError } from "../DomainError.ts"
 import type { Outpaced } from "./RewardStore.ts"
 
@@ -58,7 +59,7 @@ export interface CompetitionsRequest {
 /** What a service of the competitions fails with beside its reasons. */
 type CompetitionsFailure<R extends Reason> = DomainError<R> | AccountsUnavailable | HistoryUnavailable
 /** Why the fields of a competition are refused. */
-type FieldsReason = "InvalidField" | "OutOfRange" | "SlugTaken" | "SymbolNotFound"
+type FieldsReason = "BackendUnavailable" | "InvalidField" | "OutOfRange" | "SlugTaken" | "SymbolNotFound"
 
 const notFound = new DomainError("CompetitionNotFound")
 const slugTaken = new DomainError("SlugTaken", { field: "slug" })
@@ -231,15 +232,13 @@ export class Competitions extends Context.Service<
       const checked = Effect.fnUntraced(function* (competition: Omit<CompetitionRecord, "revision">, now: number) {
         const wrong = wrongTimes(competition, now)
         if (wrong !== undefined) return yield* Effect.fail(wrong)
-        const { symbol } = competition
-        if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(symbolNotFound)
-        const { last, position } = yield* history.moment(
-          Effect.all({ last: history.lastExecution, position: history.position })
-        )
+        const unknown = unknownMarket(markets, competition.symbol)
+        if (unknown !== undefined) return yield* Effect.fail(unknown)
+        const { at, value: last } = yield* history.momentAndPosition(history.lastExecution)
         const counted: CountedRow = {
           // no existing record can count for a later start
-          counted_to: competition.start_time_ms > (position?.ts_ms ?? 0) ? last : 0,
-          stream: position && streamIdOf(position)
+          counted_to: competition.start_time_ms > (at?.ts_ms ?? 0) ? last : 0,
+          stream: at && streamIdOf(at)
         }
         return counted
       })

@@ -1,6 +1,6 @@
 /** Responses to an administrator where there is nothing to administrate. */
 import { assert, expect, it } from "vitest"
-import { ADMIN, gateway } from "../Fixture.ts"
+import { ADMIN, btc, draft, gateway } from "../Fixture.ts"
 
 it("an index price is held by an embedded backend only", async () => {
   const { dispose, fetch } = gateway({ embedded: false })
@@ -25,5 +25,20 @@ it.each(["PUT", "DELETE"] as const)("Amendment 1: %s of a ban needs the wallet i
   }
   for (const wallet of ["ab".repeat(32), `0x${"ab".repeat(32)}`, `alice::1220${"ab".repeat(32)}`])
     expect(await asked(wallet), wallet).toMatchObject({ banned: method === "PUT" })
+  await dispose()
+})
+
+it("a competition of a market is 503 before the markets are loaded, not of an unknown market", async () => {
+  const { dispose, fetch } = gateway({ markets: { instrument: () => undefined, instruments: () => [] } })
+  const { created_time: _, finalized_time: __, id, state: ___, ...fields } = draft
+  const target = "/api/v1/admin/competitions"
+  for (const [method, path, body] of [
+    ["POST", target, fields],
+    ["PATCH", `${target}/${id}`, { symbol: btc.symbol }]
+  ] as const) {
+    const response = await fetch(method, path, { authorization: ADMIN, body })
+    const { details } = (await response.json()) as { readonly details: { readonly reason: string } }
+    assert.deepStrictEqual([response.status, details.reason], [503, "BackendUnavailable"], method)
+  }
   await dispose()
 })

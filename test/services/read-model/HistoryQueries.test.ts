@@ -200,8 +200,10 @@ describe("the lists", () => {
       const first = yield* lists.transactions(tokenCaller, { type: "fee" })
       const typed = yield* Effect.flip(lists.transactions(tokenCaller, { cursor: first.next_page_cursor }))
       assert.deepInclude(typed, { reason: "InvalidCursor" })
-      const unlisted = yield* Effect.flip(lists.closedPnls(tokenCaller, { symbol: "NO-PE" }))
-      assert.deepInclude(unlisted, { reason: "SymbolNotFound" })
+      for (const list of [lists.closedPnls, lists.fundingPayments, lists.transactions]) {
+        const unlisted = yield* Effect.flip(list(tokenCaller, { symbol: "NO-PE" }))
+        assert.deepInclude(unlisted, { reason: "SymbolNotFound" })
+      }
     }).pipe(Effect.provide(layer))
   })
 
@@ -227,6 +229,49 @@ describe("the lists", () => {
       yield* held(lists.executions, { order_link_id: "a-1" }, { order_link_id: "a-2" })
       yield* held(lists.closedPnls, { order_id: "1" }, { order_id: "2" })
       yield* held(lists.transactions, { symbol: "BTC-USDC" }, {})
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("hold what the user's acknowledged commands did", () => {
+    let waits = 0
+    const read = () =>
+      Effect.sync(() => {
+        assert.isAbove(waits, 0)
+        return { rows: [], next: undefined, total: 0 }
+      })
+    const layer = policies({
+      readYourWrites: {
+        awaitUser: (user_id) =>
+          Effect.sync(() => {
+            assert.strictEqual(user_id, tokenCaller.user_id)
+            waits++
+          })
+      },
+      history: {
+        orders: read,
+        executions: read,
+        executionsAt: read,
+        closedPnls: read,
+        fundingPayments: read,
+        transactions: read
+      }
+    })
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      const all = [
+        lists.openOrders,
+        lists.orders,
+        lists.executions,
+        lists.executionsAt,
+        lists.closedPnls,
+        lists.fundingPayments,
+        lists.transactions
+      ]
+      for (const list of all) {
+        waits = 0
+        yield* list(tokenCaller, {})
+        assert.isAbove(waits, 0)
+      }
     }).pipe(Effect.provide(layer))
   })
 

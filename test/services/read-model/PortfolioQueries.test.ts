@@ -180,6 +180,18 @@ describe("holdings", () => {
     }).pipe(Effect.provide(policies(world())))
   )
 
+  it.effect("call no market unknown before the markets are loaded", () =>
+    Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      for (const read of [
+        holdings.positions(tokenCaller, { symbol: "BTC-USDC" }),
+        holdings.feeRates(tokenCaller, "BTC-USDC")
+      ]) {
+        assert.deepInclude(yield* Effect.flip<unknown, unknown, never>(read), { reason: "BackendUnavailable" })
+      }
+    }).pipe(Effect.provide(policies({ markets: { instrument: () => undefined, instruments: () => [] } })))
+  )
+
   it.effect("leave out of a bound key's portfolio what it does not see, sums too", () =>
     Effect.gen(function* () {
       const holdings = yield* PortfolioQueries

@@ -332,3 +332,22 @@ describe("the ledger of an engine", () => {
     )
   })
 })
+
+describe("the figures of a period", () => {
+  it.effect("hold what the user's acknowledged commands did", () => {
+    const steps: Array<string> = []
+    const read = (name: string) => () =>
+      Effect.sync(() => {
+        steps.push(name)
+        return []
+      })
+    const layer = policies({
+      readYourWrites: { awaitUser: (user_id) => Effect.sync(() => void steps.push(`wait for ${user_id}`)) },
+      history: { marketHours: read("read"), accountHours: read("read") }
+    })
+    return Effect.gen(function* () {
+      yield* (yield* TradingStatistics).statistics(tokenCaller, {})
+      assert.deepStrictEqual(steps, [`wait for ${tokenCaller.user_id}`, "read", "read"])
+    }).pipe(Effect.provide(Layer.fresh(layer)))
+  })
+})

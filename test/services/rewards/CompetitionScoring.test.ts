@@ -16,6 +16,7 @@ import { Cursors } from "../../../src/services/operations/Cursors.ts"
 import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
 import { History } from "../../../src/services/History.ts"
 import { MarketView } from "../../../src/services/markets/MarketView.ts"
+import { ReadYourWrites } from "../../../src/services/read-model/ReadYourWrites.ts"
 import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
 import { CompetitionStore } from "../../../src/services/rewards/CompetitionStore.ts"
 import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
@@ -118,6 +119,7 @@ const stores = Layer.mergeAll(
   Ids.layer,
   signingKeys(1),
   Layer.mock(BackendAvailability)({}),
+  Layer.mock(ReadYourWrites)({ record: () => {} }),
   Layer.mock(SubAccounts)({}),
   Layer.mock(MarketView)({ instrument: () => instrument() } as never)
 )

@@ -1,0 +1,17 @@
+/** The refusal of a symbol that names no market. Source: docs/contract/conventions.md#reasons. */
+import { DomainError } from "../DomainError.ts"
+import type { MarketView } from "./MarketView.ts"
+
+const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
+const notLoaded = new DomainError("BackendUnavailable")
+
+/** Why a symbol is refused; `undefined`: it is a market, or there is none. Until the markets are loaded, none is known. */
+export const unknownMarket = (
+  view: MarketView["Service"],
+  symbol: string | undefined
+): DomainError<"BackendUnavailable" | "SymbolNotFound"> | undefined =>
+  symbol === undefined || view.instrument(symbol) !== undefined
+    ? undefined
+    : view.instruments().length === 0
+      ? notLoaded
+      : symbolNotFound
