@@ -3,8 +3,7 @@ import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { Reason } from "../domain/Reason.ts"
-import { shown } from "../domain/InputText.ts"
-import { nearest } from "./NearestName.ts"
+import { unknownField } from "../domain/UnknownNames.ts"
 import type { RequestState } from "./RequestState.ts"
 import { ofIssue } from "./SchemaErrorText.ts"
 import { BadJson } from "./StrictJson.ts"
@@ -43,11 +42,8 @@ export const badBody = (
 ): WireError => {
   const { reason } = problem
   if (reason !== "UnknownField" || problem.field === undefined) return badShape(problem)
-  const near = nearest(problem.field.slice(problem.field.lastIndexOf(".") + 1), fields())
-  const field = shown(problem.field)
-  return near === undefined
-    ? ofReason(reason, { field }, { message: `unknown field ${field}: expected names in snake_case` })
-    : ofReason(reason, { field, nearest: [near] }, { message: `unknown field ${field}; did you mean ${near}?` })
+  const { facts, field, message } = unknownField(problem.field, fields())
+  return ofReason(reason, { field, ...facts }, { message })
 }
 
 const unread = ofReason("MalformedJson", {}, { message: "the body could not be read" })

@@ -5,7 +5,8 @@
  */
 import type { Schema } from "effect"
 import { quoted, shown } from "../domain/InputText.ts"
-import { fieldsOf, nearest } from "./NearestName.ts"
+import { fieldsOf } from "../domain/NearestName.ts"
+import { unknownParameter } from "../domain/UnknownNames.ts"
 import { BadJson } from "./StrictJson.ts"
 
 type Parameters = Record<string, string | Array<string>>
@@ -27,19 +28,6 @@ const namesOf = (query: Schema.Top | undefined): ReadonlySet<string> => {
   let found = names.get(query)
   if (found === undefined) names.set(query, (found = fieldsOf([query])))
   return found
-}
-
-/** The refusal of a parameter that an endpoint does not take. */
-const unknown = (name: string, known: ReadonlySet<string>): BadJson<"UnknownParameter"> => {
-  const near = nearest(name, known)
-  const accepted = known.size === 0 ? "this endpoint takes no query parameters" : `expected ${[...known].join(", ")}`
-  const meant = near === undefined ? "" : `; did you mean ${near}?`
-  return new BadJson(
-    "UnknownParameter",
-    shown(name),
-    `unknown query parameter ${JSON.stringify(shown(name))}${meant}; ${accepted}`,
-    { known: [...known], ...(near === undefined ? {} : { nearest: [near] }) }
-  )
 }
 
 /**
@@ -67,7 +55,10 @@ export const parse = (url: string, query?: Schema.Top): Query => {
         `${field}: expected sound percent-encoding of UTF-8, got ${quoted(pair)}`
       )
     }
-    if (!known.has(name)) return unknown(name, known)
+    if (!known.has(name)) {
+      const { facts, field, message } = unknownParameter(name, known)
+      return new BadJson("UnknownParameter", field, message, facts)
+    }
     const before = found[name]
     if (before === undefined) found[name] = value
     else if (name !== REPEATABLE) {

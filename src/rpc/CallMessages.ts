@@ -5,6 +5,7 @@ import { isTooComplex } from "../domain/JsonShape.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 import type { CallError } from "./api/Errors.ts"
 import { Rpcs } from "./api/Rpcs.ts"
+import { refusalOf } from "./UnknownInput.ts"
 
 export type Id = string | number
 
@@ -41,6 +42,8 @@ const requestOf = (message: Record<string, unknown>): RpcMessage.RequestEncoded 
     const text = "headers: expected an array of [name, value] pairs of strings"
     return refusedCall(id, ApiError.ofReason("InvalidField", { field: "headers" }, { message: text }))
   }
+  const refused = refusalOf(tag, message["payload"])
+  if (refused !== undefined) return refusedCall(id, refused)
   return { ...(message as object), headers } as unknown as RpcMessage.RequestEncoded
 }
 

@@ -28,7 +28,14 @@ export const ApiErrors = Schema.Union([
 
 /** Why a call is refused, whatever its procedure. Source: docs/contract/limits.md#transports. */
 export type CallReason =
-  "InternalError" | "InvalidField" | "LimitReached" | "NoSuchRoute" | "RateLimitExceeded" | "ShuttingDown"
+  | "InternalError"
+  | "InvalidField"
+  | "LimitReached"
+  | "NoSuchRoute"
+  | "RateLimitExceeded"
+  | "ShuttingDown"
+  | "UnknownField"
+  | "UnknownParameter"
 export type CallError = ApiErrorOf<CallReason>
 
 /** The schema of the errors `E` of a procedure. On the wire all procedures share {@link ApiErrors}. */

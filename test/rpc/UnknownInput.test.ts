@@ -1,0 +1,89 @@
+/** A call is refused for the names for which REST refuses a request, and for parameters that no path can hold. */
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { makeWorld, type World } from "../spec/World.ts"
+import { type Answer, callOf, post, RawCalls, refusalOf } from "./RawCalls.ts"
+
+const TIMEOUT = 60_000
+
+describe("a call with a name that its endpoint does not take", () => {
+  let world: World
+  let order: Record<string, unknown>
+  beforeAll(async () => {
+    world = await makeWorld()
+    const { vault } = world.alice
+    order = {
+      sub_account_address: vault,
+      symbol: "BTC-USDC",
+      side: "Buy",
+      order_type: "Limit",
+      qty: "0.001",
+      price: "50000"
+    }
+  }, TIMEOUT)
+  afterAll(() => world?.exchange.close())
+
+  const headers = () => [["authorization", `Bearer ${world.alice.token}`]]
+  const overHttp = async (tag: string, input: unknown): Promise<Answer> =>
+    (await post(world.exchange.url, callOf(1, tag, input, headers()))).answers[0]
+  const overWebSocket = async (tag: string, input: unknown): Promise<Answer> => {
+    const calls = await RawCalls.open(world.exchange.url)
+    calls.send(callOf(1, tag, input, headers()))
+    const [end] = await calls.ends(1)
+    calls.raw.socket.destroy()
+    return end
+  }
+  const overRest = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const response = await fetch(`${world.exchange.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${world.alice.token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    const { code, details, message } = (await response.json()) as Answer
+    return { code, details, message }
+  }
+
+  for (const [name, call] of Object.entries({ HTTP: overHttp, WebSocket: overWebSocket })) {
+    it(`is refused with the error of REST over ${name}`, async () => {
+      const { vault } = world.alice
+      for (const [tag, input, method, path] of [
+        ["order.create", { payload: { ...order, reduceOnly: true } }, "POST", "/order/create"],
+        ["order.createBatch", { payload: { orders: [{ ...order, postOnly: true }] } }, "POST", "/order/create-batch"],
+        [
+          "order.cancelAll",
+          { payload: { sub_account_address: vault, Symbol: "ETH-USDC" } },
+          "POST",
+          "/order/cancel-all"
+        ],
+        ["order.history", { query: { symbl: "ETH-USDC" } }, "GET", "/order/history?symbl=ETH-USDC"],
+        ["user.me", { query: { symbol: "ETH-USDC" } }, "GET", "/user/me?symbol=ETH-USDC"]
+      ] as const) {
+        const refused = refusalOf(await call(tag, input))
+        const body = "payload" in input ? input.payload : undefined
+        assert.deepStrictEqual({ ...refused }, await overRest(method, path, body), tag)
+        assert.match(refused!.details.reason, /^Unknown(?:Field|Parameter)$/u)
+      }
+    })
+  }
+
+  it("is accepted where REST ignores the name: a snake_case key of a body", async () => {
+    const { exit } = await overHttp("order.create", { payload: { ...order, strategy_tag: "a" } })
+    assert.strictEqual(exit._tag, "Success")
+    assert.isUndefined((await overRest("POST", "/order/create", { ...order, strategy_tag: "a" })).code)
+  })
+
+  it("is refused where a whole part would be dropped", async () => {
+    const refused = refusalOf(await overHttp("order.history", { querry: { symbol: "ETH-USDC" } }))
+    assert.deepStrictEqual(refused?.details, { reason: "UnknownField", field: "querry", nearest: ["query"] })
+  })
+
+  it("is refused, as no internal error, for a parameter that no path can hold", async () => {
+    for (const root_address of [".", "..", "\ud800", "0x\udfff"]) {
+      const refused = refusalOf(await overHttp("authorize.whitelisting", { params: { root_address } }))
+      assert.deepStrictEqual(refused?.details, { reason: "InvalidField", field: "root_address" }, root_address)
+    }
+    for (const root_address of ["", "...", "/", "a/..", "%2e", "?", "#", ";", "\0"]) {
+      const refused = refusalOf(await overHttp("authorize.whitelisting", { params: { root_address } }))
+      assert.notStrictEqual(refused?.code ?? "INTERNAL", "INTERNAL", JSON.stringify(root_address))
+    }
+  })
+})
