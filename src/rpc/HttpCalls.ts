@@ -1,5 +1,6 @@
 /** Calls by POST: a body of calls, answered as they end. */
-import { Effect, Option, Pull, Queue, Scope, Stream, Cause } from "effect"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Context, Effect, Option, Pull, Queue, Scope, Stream, Cause } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RpcSerialization } from "effect/rpc"
 import type { IncomingMessage } from "node:http"
@@ -7,6 +8,7 @@ import * as ApiError from "../domain/ApiError.ts"
 import { httpStatusOf } from "../domain/Reason.ts"
 import { type Budget, InboundBudget } from "../services/operations/InboundBudget.ts"
 import * as RequestBody from "../services/operations/RequestBody.ts"
+import { RequestContext } from "../services/operations/RequestContext.ts"
 import type { CallServer, Load } from "./CallServer.ts"
 
 /** Parts of an answer that its client has not read; calls behind them wait. */
@@ -25,14 +27,23 @@ const decoder = new TextDecoder()
 const { contentType } = RpcSerialization.ndjson
 
 const { details, code, message } = ApiError.ofReason("BodyTooLarge")
-const tooLarge = () =>
-  HttpServerResponse.jsonUnsafe({ code, message, details }, { status: httpStatusOf("BodyTooLarge") })
+const tooLarge = (context: Context.Context<never>) => {
+  const request_id = Context.getOrUndefined(context, RequestContext)?.id
+  return HttpServerResponse.jsonUnsafe(
+    { code, message, details, request_id },
+    { status: httpStatusOf("BodyTooLarge"), headers: { connection: "close" } }
+  )
+}
 
 /** The body of a request. A request that was cut has no client left to answer. */
-const bodyOf = (source: IncomingMessage, budget: Budget): Effect.Effect<Buffer | undefined | "too-large"> =>
+const bodyOf = (
+  source: IncomingMessage,
+  response: Parameters<typeof RequestBody.readEffect>[1],
+  budget: Budget
+): Effect.Effect<Buffer | undefined | "too-large"> =>
   Number(source.headers["content-length"]) > RequestBody.BODY_BYTES_MAX
     ? Effect.succeed("too-large")
-    : Effect.catch(RequestBody.readEffect(source, budget), (unread) =>
+    : Effect.catch(RequestBody.readEffect(source, response, budget), (unread) =>
         unread === "cut" ? Effect.interrupt : Effect.succeed(unread)
       )
 
@@ -42,8 +53,8 @@ export const answer = (server: CallServer) =>
     const request = yield* HttpServerRequest.HttpServerRequest
     const scope = yield* Effect.scope
     const source = request.source as IncomingMessage
-    const body = yield* bodyOf(source, yield* InboundBudget)
-    if (body === "too-large") return tooLarge()
+    const body = yield* bodyOf(source, NodeHttpServerRequest.toServerResponse(request), yield* InboundBudget)
+    if (body === "too-large") return tooLarge(yield* Effect.context())
     const queue = yield* Queue.bounded<Uint8Array, Cause.Done>(PARTS_MAX)
     const connection = server.open({
       peer: {

@@ -45,8 +45,8 @@ const bytesOf = (
   const { source } = request
   if (!(source instanceof IncomingMessage)) return Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer))
   return Effect.withFiber((fiber) => {
-    if (source.headers.expect !== undefined) NodeHttpServerRequest.toServerResponse(request).writeContinue()
-    return Effect.catch(RequestBody.readEffect(source, Context.get(fiber.context, InboundBudget)), (unread) =>
+    const response = NodeHttpServerRequest.toServerResponse(request)
+    return Effect.catch(RequestBody.readEffect(source, response, Context.get(fiber.context, InboundBudget)), (unread) =>
       // a request that was cut has no client left to answer
       unread === "too-large" ? Effect.fail(tooLarge) : Effect.interrupt
     ).pipe(Effect.map((body) => body ?? NO_BODY))

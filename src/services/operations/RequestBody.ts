@@ -3,7 +3,7 @@
  * Source: docs/contract/limits.md#transports.
  */
 import { Effect } from "effect"
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { transportLimits } from "../../domain/TransportLimits.ts"
 import type { Budget, Held } from "./InboundBudget.ts"
 
@@ -91,8 +91,13 @@ export const read = (
   source.on("data", onData).on("end", onEnd).on("close", onClose)
 }
 
-/** {@link read} as an Effect. */
-export const readEffect = (source: IncomingMessage, budget: Budget): Effect.Effect<Buffer | undefined, Unread> =>
-  Effect.callback((resume) =>
+/** {@link read} as an Effect. A client that waits for `100 Continue` is told to send its body. */
+export const readEffect = (
+  source: IncomingMessage,
+  response: Pick<ServerResponse, "writeContinue">,
+  budget: Budget
+): Effect.Effect<Buffer | undefined, Unread> =>
+  Effect.callback((resume) => {
+    if (source.headers.expect !== undefined) response.writeContinue()
     read(source, budget, (result) => resume(typeof result === "string" ? Effect.fail(result) : Effect.succeed(result)))
-  )
+  })
