@@ -70,3 +70,11 @@ export const parse = (url: string, query?: Schema.Top): Query => {
   for (const [name, value] of Object.entries(found)) if (value !== "") present[name] = value
   return present
 }
+
+/** The value of a parameter as it was sent; `order_status.1` is the second of a list, repeated or with commas between. */
+export const valueAt = (query: Query, field: string): string | Array<string> | undefined => {
+  if (query instanceof BadJson) return undefined
+  const [name, index] = field.split(".") as [string, string?]
+  const value = Object.hasOwn(query, name) ? query[name] : undefined
+  return index === undefined || value === undefined ? value : String(value).split(",")[Number(index)]
+}

@@ -7,7 +7,7 @@ import type { Caller } from "../domain/User.ts"
 import type { AuthError, SignatureReason } from "../services/identity/Authenticator.ts"
 import type { Rate } from "../services/operations/RateLimiter.ts"
 import { REQUEST_KEY } from "../services/operations/RequestContext.ts"
-import type { Query } from "./Query.ts"
+import * as Query from "./Query.ts"
 import { valueAt } from "./StrictJson.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
@@ -21,7 +21,7 @@ export class RequestState {
   /** The body as parsed, or the query: where {@link valueOf} looks first. */
   input: unknown = undefined
   /** The query, or why it is refused; `undefined`: it is not read yet. */
-  query: Query | undefined = undefined
+  query: Query.Query | undefined = undefined
   /** The parameters of the path, decoded. */
   params: unknown = undefined
   /** The caller whose credentials the checks accepted. */
@@ -53,8 +53,9 @@ export class RequestState {
   /** The value of a field as it was sent: of the body, the query or the path. `field` is a path such as `orders.0.qty`. */
   valueOf(field: string): unknown {
     return (
+      // first the query, whose lists are split at commas
+      (this.query === undefined ? undefined : Query.valueAt(this.query, field)) ??
       valueAt(this.input, field, this.body) ??
-      valueAt(this.query, field, undefined) ??
       valueAt(this.params, field, undefined)
     )
   }

@@ -150,6 +150,20 @@ describe("the text of a refused field", () => {
     )
   })
 
+  it("repeats the refused one of several statuses", async () => {
+    for (const [query, given] of [
+      ["order_status=new", '"new"'],
+      ["order_status=New,Filed", '"Filed"'],
+      ["order_status=New,", '""'],
+      ["order_status=New,Filled&order_status=x", '"x"'],
+      ["order_status=New,Filed&order_status=Filled", '"Filed"']
+    ]) {
+      const { details, message } = await refused("GET", `/api/v1/order/history?${query}`, {})
+      assert.strictEqual(details.reason, "InvalidField", query)
+      assert.isTrue(message.endsWith(`, got ${given}`), message)
+    }
+  })
+
   it("cuts and escapes what was given", () => {
     assert.strictEqual(given("a".repeat(GIVEN_MAX)), `"${"a".repeat(GIVEN_MAX)}"`)
     assert.strictEqual(given("a".repeat(GIVEN_MAX + 1)), `"${"a".repeat(GIVEN_MAX)}…"`)
