@@ -91,7 +91,7 @@ export const read = (
   source.on("data", onData).on("end", onEnd).on("close", onClose)
 }
 
-/** {@link read} as an Effect. A client that waits for `100 Continue` is told to send its body. */
+/** {@link read} as an Effect. Sends `100 Continue` to a client that waits for it. */
 export const readEffect = (
   source: IncomingMessage,
   response: Pick<ServerResponse, "writeContinue">,
