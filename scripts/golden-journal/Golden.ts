@@ -17,7 +17,8 @@ export const goldenFile = (rules: string): string => join(goldenDirectory, `${ru
 
 const HASH_EVERY = 20
 
-const fresh = () =>
+/** The state before the first entry. */
+export const fresh = () =>
   Engine.initial({
     markets: shippedMarkets.slice(0, 1),
     simMaker: false,

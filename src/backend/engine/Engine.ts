@@ -45,7 +45,7 @@ export type { EngineConfig, State } from "./state/State.ts"
 export { hash, hashSlices } from "./state/StateHash.ts"
 
 /** Name of these rules. A journal of other rules is not replayed. */
-export const RULES = "gateway-engine-5"
+export const RULES = "gateway-engine-6"
 
 /** Whether a Tick at this time would change anything; other Ticks need no journal entry. */
 export const tickMatters = (state: State, at_ms: number): boolean =>

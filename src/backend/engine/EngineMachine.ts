@@ -9,7 +9,7 @@ export type Config = Omit<Engine.EngineConfig, "epoch">
 
 export const machine: Machine<Engine.State, Config> = {
   rules: Engine.RULES,
-  upgrades: [],
+  upgrades: ["gateway-engine-5"],
   initial: (config, epoch, links) => Engine.initial({ ...config, epoch }, links),
   dump: Snapshot.dump,
   load: (config, epoch, links, bytes) => Snapshot.load({ ...config, epoch }, bytes, links),
