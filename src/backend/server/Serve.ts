@@ -14,6 +14,7 @@ import { KEY_BYTES } from "../journal/CommandIds.ts"
 import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
 import { Journal } from "../journal/Journal.ts"
 import { JournalError, RECOVERY_HINT, RESTORED_HINT } from "../journal/JournalError.ts"
+import { rulesMismatch } from "../journal/Replay.ts"
 import * as Copy from "../journal/shared/Copy.ts"
 import type { JournalDatabase } from "../journal/shared/JournalDatabase.ts"
 import * as Lease from "../journal/shared/Lease.ts"
@@ -133,6 +134,20 @@ const differences = (a: string, b: string): ReadonlyArray<string> => {
 }
 
 /**
+ * Whether a copy has every entry of its database, and no backend leads. Newer rules can begin only there: entries of other
+ * backends that follow are of the older rules.
+ */
+const isWholeAndIdle = (database: JournalDatabase, { position }: Journal): Effect.Effect<boolean, JournalError> =>
+  Effect.flatMap(database.open, (session) =>
+    Effect.zipWith(session.lock, session.turns(position), (isFree, turns) => isFree && turns.length === 0)
+  ).pipe(
+    Effect.scoped,
+    Effect.mapError(
+      ({ message }) => new JournalError({ message: `the database of JOURNAL_URL cannot be read: ${message}` })
+    )
+  )
+
+/**
  * Opens or creates the journal in `directory`, recovers the state from the newest snapshot and the entries after it,
  * and serves until the scope closes. On close it accepts no more commands, answers queued ones, writes a checkpoint and
  * a snapshot, and closes the file.
@@ -181,14 +196,24 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const run = Effect.runForkWith(context)
   const limits = options.limits ?? defaultLimits
   const started = performance.now()
+  if (
+    shared !== undefined &&
+    journal.era().rules !== machine.rules &&
+    !(yield* isWholeAndIdle(shared.database, journal))
+  )
+    return yield* rulesMismatch(
+      journal,
+      machine.rules,
+      "only the backend that led last can change the rules, while all others are stopped; they need a backup of its " +
+        "DATA_DIR then: docs/operations/upgrade.md. Otherwise run the program that wrote it"
+    )
   const recovered = yield* Effect.try({
     try: () => {
       Snapshots.clean(Snapshots.directoryOf(path))
       const recovered = recover(machine, journal, {
         limits,
         warn: (message) => void run(Effect.logWarning(message)),
-        // all backends of a shared journal have the same rules
-        upgrade: shared === undefined
+        upgrade: true
       })
       journal.readIds()
       return recovered

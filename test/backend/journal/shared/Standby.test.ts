@@ -6,6 +6,7 @@ import { credentials } from "@grpc/grpc-js"
 import { Effect, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { backup } from "../../../../src/backend/journal/Backup.ts"
 import { Journal } from "../../../../src/backend/journal/Journal.ts"
 import * as Snapshots from "../../../../src/backend/journal/Snapshots.ts"
 import { type JournalDatabase, SessionLost } from "../../../../src/backend/journal/shared/JournalDatabase.ts"
@@ -41,7 +42,8 @@ const backend = async (
   directory = place(),
   port = server.port(),
   standbyReads = false,
-  altered: (database: JournalDatabase) => JournalDatabase = (database) => database
+  altered: (database: JournalDatabase) => JournalDatabase = (database) => database,
+  rules = machine
 ): Promise<Running> => {
   const database = altered(PostgresJournal.make(Redacted.make(server.url(schema, port))))
   const reads = (state: { readonly balance: number; readonly seq: number }) => ({
@@ -51,7 +53,7 @@ const backend = async (
     referee: { listPositions: () => ({ positions: [], as_of_seq: state.seq, next_page_token: "" }) },
     prices: () => []
   })
-  const started = await start(directory, { machine, reads, shared: { database, holder, standbyReads } })
+  const started = await start(directory, { machine: rules, reads, shared: { database, holder, standbyReads } })
   running.add(started)
   return started
 }
@@ -569,6 +571,40 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
       const away = { open: Effect.fail(new SessionLost({ message: "no connection" })) }
       assert.strictEqual((await failure(away)).message, "the restore failed: no connection")
     })
+  })
+
+  it("continues under newer rules at the backend that led last; another one needs a backup of its directory", async () => {
+    const newer = { ...machine, rules: "fake-2", upgrades: [machine.rules] }
+    const upgraded = (holder: string, directory: string) => backend(holder, directory, server.port(), false, undefined, newer)
+    const refused = (holder: string, directory = place()) => upgraded(holder, directory).then(() => "started", String)
+    const [one, two, backups] = [place(), place(), place()]
+    const second = await backend("second", two)
+    await leads(second)
+    await submitAll(second.client, [commands("a", 20)])
+    await backend("first", one).then(stop)
+    assert.match(await refused("first", one), /only the backend that led last/u, "another backend leads")
+    const first = await backend("first", one)
+    await stop(second)
+    await leads(first)
+    await submitAll(first.client, [commands("b", 20)])
+    await stop(first)
+    assert.match(await refused("second", two), /only the backend that led last/u, "its copy lacks entries")
+    assert.match(await refused("third"), /only the backend that led last/u, "it has no copy")
+
+    const next = await upgraded("first", one)
+    await leads(next)
+    assert.strictEqual(await balance(next), 40)
+    await submitAll(next.client, [commands("c", 20)])
+    assert.match(await refused("second", two), /only the backend that led last/u, "it lacks the closing snapshot")
+    const copy = join(backups, "copy")
+    await Effect.runPromise(backup(one, copy))
+    const standby = await upgraded("second", copy)
+    await stop(next)
+    await leads(standby)
+    assert.strictEqual(await balance(standby), 60)
+    const again = await submitAll(standby.client, [commands("a", 20), commands("c", 20)])
+    assert.strictEqual(await balance(standby), 60, "an id of either rules is known")
+    assert.strictEqual(again.size, 40)
   })
 
   it("refuses a copy of another journal, and builds an empty one anew", async () => {
