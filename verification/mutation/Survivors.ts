@@ -144,7 +144,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a fill-or-kill order judges each order of one maker apart",
     module: "/sequencer/FillOrKill.ts",
-    right: "    simulated.set(maker.account, makerAfter)\n",
+    right: "    release(maker, makerAfter, lots)\n",
     wrong: "",
     tests: ["test/backend/engine/Orders.test.ts"]
   },

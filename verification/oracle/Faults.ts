@@ -315,7 +315,7 @@ export const FAULTS: ReadonlyArray<Fault> = [
   },
   {
     name: "a fill-or-kill order judges each maker by what it had before",
-    right: "simulated.set(maker.account, makerAfter)",
+    right: "release(maker, makerAfter, lots)",
     wrong: ""
   },
   {

@@ -4,6 +4,7 @@ import * as Reads from "../../../src/backend/engine/Reads.ts"
 import { type CommandStatus, OrderCause } from "../../../src/proto/gateway/v1/sequencer.ts"
 import {
   CancelType,
+  MarginMode,
   type Order,
   OrderStatus,
   RejectReason,
@@ -509,6 +510,21 @@ describe("the fill check", () => {
     ])
     const whole = bench.place(alice, { side: BUY, qty: "0.1", price: "60002", tif: FOK })
     assert.deepStrictEqual(brief(last(whole, alice)).slice(0, 1), [FILLED])
+  })
+
+  it("judges a FOK of an Isolated position by the risk tier that its own fills lead to", () => {
+    // at 59000 below the mark, the first fills lower the exposure to the first tier, where less margin is locked
+    const bench = opened({ alice: "42000", bob: "10000000", carol: "10000000" })
+    const margin_mode = MarginMode.MARGIN_MODE_ISOLATED
+    ackOf(bench.send(alice, { $case: "set_margin_mode", value: { symbol: BTC, margin_mode, leverage: "50" } }))
+    bench.place(bob, { side: SELL, qty: "20", price: "59000" })
+    bench.place(carol, { side: SELL, qty: "13.8", price: "59000" })
+    const step = bench.place(alice, { side: BUY, qty: "33.8", price: "59000", tif: FOK })
+    assert.deepStrictEqual(executions(step), [])
+    assert.deepStrictEqual(brief(last(step, alice)), [CANCELED, AFFORD, NO_ERROR])
+    // the same without all-or-nothing stops at the second maker
+    const part = bench.place(alice, { side: BUY, qty: "33.8", price: "59000", tif: IOC })
+    assert.strictEqual(last(part, alice).cum_exec_qty, "20")
   })
 
   it("ends a reduce-only FOK beyond its position for the quantity, not for the margin of a fill", () => {

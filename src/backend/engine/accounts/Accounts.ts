@@ -8,15 +8,18 @@ import { Side } from "../../../proto/gateway/v1/types.ts"
 import { isPoolPosition, units, valueOf } from "../state/MarketPosition.ts"
 import type { Account, MarketPosition, MarketState, State } from "../state/State.ts"
 
-const openOrders = (holding: MarketPosition): Margin.OpenOrders => {
-  const { unit } = holding.market.rules
-  return {
-    buySize: BigInt(holding.buyLots),
-    buyValue: holding.buyUnits * unit,
-    sellSize: BigInt(holding.sellLots),
-    sellValue: holding.sellUnits * unit
-  }
-}
+/** Open orders that reserve margin. */
+type Reserved = Pick<MarketPosition, "buyLots" | "buyUnits" | "sellLots" | "sellUnits">
+
+/** A position with its open orders, as booked or as simulated after a fill. */
+export type AccountState = Reserved & Pick<MarketPosition, "lots" | "entryValue" | "openFee" | "isolatedMargin">
+
+const openOrders = ({ rules: { unit } }: MarketState, held: Reserved): Margin.OpenOrders => ({
+  buySize: BigInt(held.buyLots),
+  buyValue: held.buyUnits * unit,
+  sellSize: BigInt(held.sellLots),
+  sellValue: held.sellUnits * unit
+})
 
 /** Margin figures of a position at the current mark; cached. */
 export const figuresOf = (holding: MarketPosition): Margin.Figures => {
@@ -27,18 +30,17 @@ export const figuresOf = (holding: MarketPosition): Margin.Figures => {
     entryValue: holding.entryValue,
     value: valueOf(market, market.markTicks, Math.abs(holding.lots)),
     leverage: holding.leverage,
-    orders: openOrders(holding)
+    orders: openOrders(market, holding)
   })
   holding.figures = figures
   holding.figuresMark = market.markTicks
   return figures
 }
 
-/** Exposure of the account in a market, including open orders; for the risk limit. */
-export const exposureOf = (holding: MarketPosition): Margin.Fraction => {
-  const { market } = holding
-  const open = Margin.openingValue(BigInt(holding.lots), openOrders(holding))
-  return Margin.exposure(valueOf(market, market.markTicks, Math.abs(holding.lots)), open)
+/** Exposure of an account in a market, including open orders; for the risk limit and the tier. */
+export const exposureOf = (market: MarketState, held: Reserved & { readonly lots: number }): Margin.Fraction => {
+  const open = Margin.openingValue(BigInt(held.lots), openOrders(market, held))
+  return Margin.exposure(valueOf(market, market.markTicks, Math.abs(held.lots)), open)
 }
 
 export interface AccountTotals extends Margin.AccountFigures {
@@ -113,16 +115,21 @@ export const equityOf = (holding: MarketPosition, totals: AccountTotals): Margin
 }
 
 /** Adds lots of an opening order to (or, negative, removes them from) the open orders that reserve margin. */
-export const reserveOrder = (holding: MarketPosition, side: Side, ticks: number, lots: number): void => {
+export const addReserved = (reserved: Reserved, side: Side, ticks: number, lots: number): void => {
   if (side === Side.SIDE_BUY) {
-    holding.buyLots += lots
-    holding.buyUnits += units(ticks, lots)
-    if (holding.buyLots < 0) throw new Error("open buy orders fell below 0")
+    reserved.buyLots += lots
+    reserved.buyUnits += units(ticks, lots)
+    if (reserved.buyLots < 0) throw new Error("open buy orders fell below 0")
   } else {
-    holding.sellLots += lots
-    holding.sellUnits += units(ticks, lots)
-    if (holding.sellLots < 0) throw new Error("open sell orders fell below 0")
+    reserved.sellLots += lots
+    reserved.sellUnits += units(ticks, lots)
+    if (reserved.sellLots < 0) throw new Error("open sell orders fell below 0")
   }
+}
+
+/** The same on a position. */
+export const reserveOrder = (holding: MarketPosition, side: Side, ticks: number, lots: number): void => {
+  addReserved(holding, side, ticks, lots)
   holding.figures = undefined
 }
 
@@ -172,14 +179,6 @@ export const coversMaintenance = (
   return equity >= maintenance
 }
 
-/** A position as booked, or as simulated after a fill. */
-export interface AccountState {
-  readonly lots: number
-  readonly entryValue: Decimal.Scaled
-  readonly openFee: Decimal.Scaled
-  readonly isolatedMargin: Decimal.Scaled
-}
-
 /** Settles a fill of a position in the state `from`; changes nothing. */
 export const settleFill = (
   holding: MarketPosition,
@@ -190,9 +189,14 @@ export const settleFill = (
   fee: Decimal.Scaled
 ): Margin.Settlement => {
   const { lots: position, entryValue, openFee, isolatedMargin } = from
-  const { tiers } = holding.market
-  const lock = holding.isolated
-    ? (open: Decimal.Scaled) => Margin.initialMargin(open, holding.leverage, tiers[figuresOf(holding).exposureTier]!)
+  const { isolated, leverage, market } = holding
+  const lock = isolated
+    ? (open: Decimal.Scaled) =>
+        Margin.initialMargin(
+          open,
+          leverage,
+          market.tiers[Margin.tierOfExposure(market.tiers, exposureOf(market, from))]!
+        )
     : undefined
   return Margin.settle(
     { position: BigInt(position), entryValue, openFee, isolatedMargin },

@@ -9,9 +9,7 @@ import { units } from "../state/MarketPosition.ts"
 import type { Account, Order } from "../state/State.ts"
 import { CANNOT_AFFORD, isSelfTrade } from "./Fills.ts"
 
-interface SimulatedAccount extends Accounts.AccountState {
-  readonly wallet: Decimal.Scaled
-}
+type SimulatedAccount = Accounts.AccountState & { readonly wallet: Decimal.Scaled }
 
 export interface KillReason {
   readonly cancelType: CancelType
@@ -27,14 +25,23 @@ export const checkFillOrKill = ({ state }: StepContext, taker: Order): KillReaso
   const { market } = taker.holding
   const { book } = market
   const simulated = new Map<Account, SimulatedAccount>()
-  const simulatedOf = (order: Order): SimulatedAccount =>
-    simulated.get(order.account) ?? {
-      wallet: order.account.wallet,
-      lots: order.holding.lots,
-      entryValue: order.holding.entryValue,
-      openFee: order.holding.openFee,
-      isolatedMargin: order.holding.isolatedMargin
+  const simulatedOf = ({ account, holding }: Order): SimulatedAccount =>
+    simulated.get(account) ?? {
+      wallet: account.wallet,
+      lots: holding.lots,
+      entryValue: holding.entryValue,
+      openFee: holding.openFee,
+      isolatedMargin: holding.isolatedMargin,
+      buyLots: holding.buyLots,
+      buyUnits: holding.buyUnits,
+      sellLots: holding.sellLots,
+      sellUnits: holding.sellUnits
     }
+  /** Takes lots of an order out of the open orders: they decide the tier, and so the margin that a fill locks. */
+  const release = (order: Order, account: SimulatedAccount, lots: number): void => {
+    if (!order.reduceOnly) Accounts.addReserved(account, order.side, order.ticks, -lots)
+    simulated.set(order.account, account)
+  }
   const notEnough: KillReason = {
     cancelType: CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
     reason: RejectReason.REJECT_REASON_EC_NO_ENOUGH_QTY_TO_FILL,
@@ -49,7 +56,7 @@ export const checkFillOrKill = ({ state }: StepContext, taker: Order): KillReaso
     const wallet = current.wallet + settlement.wallet
     if (!Accounts.coversMaintenance(order.holding, wallet, fee, settlement)) return undefined
     const { position, entryValue, openFee, isolatedMargin } = settlement.entry
-    return { wallet, lots: Number(position), entryValue, openFee, isolatedMargin }
+    return { ...current, wallet, lots: Number(position), entryValue, openFee, isolatedMargin }
   }
   let leaves = taker.leaves
   for (let slot = book.first(opposite(taker.side)); slot !== NO_ORDER; slot = book.after(slot)) {
@@ -57,15 +64,19 @@ export const checkFillOrKill = ({ state }: StepContext, taker: Order): KillReaso
     const { ticks } = maker
     if (taker.side === Side.SIDE_BUY ? ticks > taker.ticks : ticks < taker.ticks) break
     if (isSelfTrade(taker, maker)) {
-      if (taker.smp === SmpType.SMP_TYPE_CANCEL_MAKER) continue
-      return notEnough
+      if (taker.smp !== SmpType.SMP_TYPE_CANCEL_MAKER) return notEnough
+      release(maker, simulatedOf(maker), maker.leaves)
+      continue
     }
     let lots = Math.min(leaves, maker.leaves)
     if (maker.reduceOnly) lots = Math.min(lots, Accounts.closableLots(simulatedOf(maker).lots, maker.side))
     if (lots === 0) continue
     if (taker.reduceOnly && Accounts.closableLots(simulatedOf(taker).lots, taker.side) < lots) return notEnough
     const makerAfter = after(maker, ticks, lots, true)
-    if (makerAfter === undefined) continue
+    if (makerAfter === undefined) {
+      release(maker, simulatedOf(maker), maker.leaves)
+      continue
+    }
     const takerAfter = after(taker, ticks, lots, false)
     if (takerAfter === undefined)
       return {
@@ -73,8 +84,8 @@ export const checkFillOrKill = ({ state }: StepContext, taker: Order): KillReaso
         reason: RejectReason.REJECT_REASON_EC_NO_ERROR,
         message: CANNOT_AFFORD
       }
-    simulated.set(maker.account, makerAfter)
-    simulated.set(taker.account, takerAfter)
+    release(maker, makerAfter, lots)
+    release(taker, takerAfter, lots)
     leaves -= lots
     if (leaves === 0) return undefined
   }

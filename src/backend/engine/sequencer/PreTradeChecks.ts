@@ -87,9 +87,9 @@ export const mayRest = (order: Order): boolean =>
 export const reserveMargin = (holding: MarketPosition, change: (sign: 1 | -1) => void): OrderRejection | undefined => {
   const { account, market } = holding
   const free = Accounts.totalsOf(account).free
-  const exposure = Accounts.exposureOf(holding)
+  const exposure = Accounts.exposureOf(market, holding)
   change(1)
-  const bound = Accounts.exposureOf(holding)
+  const bound = Accounts.exposureOf(market, holding)
   if (Margin.beyondRiskLimit(market.tiers, bound) && Margin.greater(bound, exposure)) {
     change(-1)
     return {
