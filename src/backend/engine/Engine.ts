@@ -29,6 +29,7 @@ import * as SubAccounts from "./referee/SubAccounts.ts"
 import * as Takers from "./referee/Takers.ts"
 import * as Amend from "./sequencer/Amend.ts"
 import * as Cancel from "./sequencer/Cancel.ts"
+import { refuseUnknownEnum } from "./sequencer/Enums.ts"
 import * as OrderEvents from "./sequencer/OrderEvents.ts"
 import * as OrderLifecycle from "./sequencer/OrderLifecycle.ts"
 import * as PlaceOrder from "./sequencer/PlaceOrder.ts"
@@ -123,6 +124,8 @@ const dispatch = (ctx: StepContext, command: Command): CommandResult => {
   const request = command.command
   if (request === undefined)
     return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "the command is empty", { field: "command" })
+  const unknown = refuseUnknownEnum(command)
+  if (unknown !== undefined) return unknown
   switch (request.$case) {
     case "place_order":
       return PlaceOrder.place(ctx, command, request.value)

@@ -110,6 +110,10 @@ const stop = (tpsl: Tpsl | undefined, sizes: object = {}, symbol = BTC): Sent =>
   $case: "set_trading_stop",
   value: { symbol, tpsl, take_profit_size: undefined, stop_loss_size: undefined, ...sizes }
 })
+const withEnum = (change: object): Sent => {
+  const { $case, value } = cancelAll(BTC) as Extract<Sent, { $case: "cancel_all" }>
+  return { $case, value: { ...value, ...change } }
+}
 const partial = (tpsl: Tpsl): Tpsl => ({ ...tpsl, mode: TpslMode.TPSL_MODE_PARTIAL })
 const leverage = (text: string, symbol = BTC): Sent => ({ $case: "set_leverage", value: { symbol, leverage: text } })
 const mode = (margin_mode: MarginMode, text?: string, symbol = BTC): Sent => ({
@@ -170,6 +174,58 @@ const rows: Readonly<Record<string, Row>> = {
   "an order of an unrecognized time in force": [
     "INVALID_ARGUMENT InvalidField field=time_in_force",
     place({ time_in_force: TimeInForce.UNRECOGNIZED })
+  ],
+  "an order of an unknown self-trade rule": [
+    "INVALID_ARGUMENT InvalidField field=smp_type",
+    place({ smp_type: 4 as SmpType })
+  ],
+  "an order with an unknown reference of its trigger": [
+    "INVALID_ARGUMENT InvalidField field=trigger.trigger_by",
+    place({ trigger: { trigger_by: 4 as TriggerBy, trigger_direction: 0, trigger_price: "61000" } })
+  ],
+  "an order with an unknown direction of its trigger": [
+    "INVALID_ARGUMENT InvalidField field=trigger.trigger_direction",
+    place({ trigger: { trigger_by: 0, trigger_direction: 3 as TriggerDirection, trigger_price: "61000" } })
+  ],
+  "an order with an unrecognized direction of its trigger": [
+    "INVALID_ARGUMENT InvalidField field=trigger.trigger_direction",
+    place({
+      trigger: { trigger_by: 0, trigger_direction: TriggerDirection.UNRECOGNIZED, trigger_price: "61000" }
+    })
+  ],
+  "an order with exits of an unknown mode": [
+    "INVALID_ARGUMENT InvalidField field=tpsl.mode",
+    place({ tpsl: { ...exits("61000"), mode: 3 as TpslMode } })
+  ],
+  "an order with an unknown reference of its take-profit": [
+    "INVALID_ARGUMENT InvalidField field=tpsl.take_profit.market.trigger_by",
+    place({
+      tpsl: { ...exits(undefined, "58000"), take_profit: { trigger_by: 9 as TriggerBy, trigger_price: "61000" } }
+    })
+  ],
+  "an amend to exits of an unknown mode": [
+    "INVALID_ARGUMENT InvalidField field=tpsl.mode",
+    amend("resting", { tpsl: { ...exits("61000"), mode: 3 as TpslMode } })
+  ],
+  "an amend to an unknown reference of the stop-loss": [
+    "INVALID_ARGUMENT InvalidField field=tpsl.stop_loss.market.trigger_by",
+    amend("resting", { tpsl: { ...exits("61000"), stop_loss: { trigger_by: 9 as TriggerBy, trigger_price: "58000" } } })
+  ],
+  "exits of a position of an unknown mode": [
+    "INVALID_ARGUMENT InvalidField field=tpsl.mode",
+    stop({ ...exits("61000"), mode: 3 as TpslMode })
+  ],
+  "a cancel of all orders of an unknown side": [
+    "INVALID_ARGUMENT InvalidField field=side",
+    withEnum({ side: Side.UNRECOGNIZED })
+  ],
+  "a cancel of all orders of an unknown kind": [
+    "INVALID_ARGUMENT InvalidField field=order_filter",
+    withEnum({ order_filter: 4 })
+  ],
+  "a cancel of all orders for an unknown reason": [
+    "INVALID_ARGUMENT InvalidField field=cancel_type",
+    withEnum({ cancel_type: 99 })
   ],
   "an order with a trigger off the grid": [
     "INVALID_ARGUMENT NotMultipleOfTick field=trigger.trigger_price step=0.1",
