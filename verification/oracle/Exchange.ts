@@ -111,8 +111,8 @@ export class Exchange {
   /** holdings and orders in the order in which this step filled them */
   private touched: Array<Holding> = []
   private attaching: Array<Order> = []
-  /** holdings whose position was closed or has changed its side */
-  private gone: Array<Holding> = []
+  /** exits of positions that a fill of this step has closed or turned */
+  private gone: Array<Order> = []
   private transfers: Array<{ user: string; id: string; content: string; due?: number }> = []
   private faucet: Array<{ user: string; day: number; amount: Fraction }> = []
 
@@ -829,7 +829,7 @@ export class Exchange {
     const fee = this.feeOf(order, price, qty, isMaker)
     const after = Formulas.filledBy(h, order.side, price, qty, fee, this.leverage(h))
     const begins = h.size.isZero || h.size.sign * after.size.sign < 0
-    if (!h.size.isZero && h.size.sign !== after.size.sign) this.gone.push(h)
+    if (!h.size.isZero && h.size.sign !== after.size.sign) this.endPosition(h)
     if (!after.closed.isZero) h.current = h.current.plus(after.realised).minus(after.closedFee)
     if (begins) Object.assign(h, { current: ZERO, liquidationFee: ZERO })
     if (h.account.house) this.moved = true
@@ -857,6 +857,16 @@ export class Exchange {
     if (!qty.equals(after.closed) && order.tpsl !== undefined && !this.attaching.includes(order))
       this.attaching.push(order)
     return { fee, after }
+  }
+
+  /**
+   * The position of a holding ends with this fill, even if a later one of the step opens the next. Its exits end at the end
+   * of the step. What its orders open from now on is of the next position.
+   */
+  private endPosition(h: Holding): void {
+    this.gone.push(...this.exitsOf(h))
+    this.attaching = this.attaching.filter(({ holding }) => holding !== h)
+    for (const order of this.orders) if (order.holding === h) Object.assign(order, { opened: ZERO, guarded: ZERO })
   }
 
   /** Reports the current state of an order. */
@@ -1249,15 +1259,7 @@ export class Exchange {
   private tidy(): void {
     const all = [...this.touched]
     for (const account of this.accounts) for (const h of account.holdings) if (!all.includes(h)) all.push(h)
-    for (const h of all) {
-      for (const exit of this.exitsOf(h))
-        if (h.size.isZero || exit.side !== closingSide(h.size)) this.deactivate(exit, CLEAR)
-      if (!this.gone.includes(h)) continue
-      // orders of a position that is gone begin anew with what they open next
-      for (const order of this.orders)
-        if (order.holding === h && (h.size.isZero || order.side === closingSide(h.size)))
-          Object.assign(order, { opened: ZERO, guarded: ZERO })
-    }
+    for (const exit of this.gone.filter(isWaiting)) this.deactivate(exit, CLEAR)
     this.gone = []
     const attaching = this.attaching
     this.attaching = []

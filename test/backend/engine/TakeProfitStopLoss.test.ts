@@ -27,6 +27,7 @@ import {
 } from "../Bench.ts"
 import { recomputeTotals, replays } from "../Invariants.ts"
 
+const ETH = "ETH-USDC"
 const INDEX = TriggerBy.TRIGGER_BY_INDEX_PRICE
 const MARK = TriggerBy.TRIGGER_BY_MARK_PRICE
 const PARTIAL = TpslMode.TPSL_MODE_PARTIAL
@@ -57,11 +58,29 @@ const setup = () => {
     bench.place(m, { side: counter(side), qty, price })
     return bench.place(v, { side, qty, price })
   }
+  /** Liquidates accounts with such BTC positions of 0.01 in one step, in this order: their ETH loses what they own. */
+  const liquidate = (counterparty: Trader, sides: ReadonlyArray<Side>) => {
+    const losers = sides
+      .map((_, i) => trader(`loser-${i}`))
+      .sort((one, other) => (one.address < other.address ? -1 : 1))
+    for (const [i, side] of sides.entries()) {
+      const loser = losers[i]!
+      bench.open(loser, "400")
+      for (const order of [
+        { symbol: ETH, side: BUY, qty: "1", price: "3000" },
+        { side, qty: "0.01", price: "59999" }
+      ]) {
+        bench.place(counterparty, { ...order, side: counter(order.side) })
+        bench.place(loser, order)
+      }
+    }
+    return bench.index(ETH, "2622")
+  }
   const check = () => {
     recomputeTotals(bench.state)
     replays(bench)
   }
-  return { bench, v, m, x, exits, sizes, size, fill, open, check }
+  return { bench, v, m, x, exits, sizes, size, fill, open, liquidate, check }
 }
 
 describe("Amendment 2: exits of a Market order", () => {
@@ -180,6 +199,53 @@ describe("Amendment 3: attachment of exits", () => {
       assert.deepStrictEqual([size(), sizes()], ["0.1", ["0.1"]])
       fill("0.2", "60000")
       assert.deepStrictEqual([size(), sizes()], ["0.3", ["0.3"]])
+      check()
+    }
+  })
+
+  it("exits end with their position, also where a later fill of the step opens the next one on the same side", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, m, exits, size, open, liquidate, check } = setup()
+      open(BUY, "0.01")
+      bench.stop(v, { tp: "70000", sl: "50000", by: INDEX, mode })
+      const before = exits().map(({ order_id }) => order_id)
+      assert.strictEqual(before.length, 2)
+      const own = { side: BUY, qty: "0.02", price: "59990", tpsl: { sl: "51000", by: INDEX, mode } } as const
+      bench.place(v, own)
+      bench.place(v, { side: SELL, qty: "0.01", price: "60000" })
+      // a short buys the whole position, then a long sells the next one
+      const step = liquidate(m, [SELL, BUY])
+      assert.deepStrictEqual(
+        executions(step, v).map(({ side }) => side),
+        [SELL, BUY]
+      )
+      assert.strictEqual(size(), "0.01")
+      const ended = orders(step, v).filter(({ order_status }) => order_status === S.ORDER_STATUS_DEACTIVATED)
+      assert.deepStrictEqual(
+        ended.map(({ cancel_type, order_id }) => [cancel_type, order_id]),
+        before.map((id) => [CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR, id])
+      )
+      assert.deepStrictEqual(
+        exits().map(({ qty, trigger }) => [qty, trigger!.trigger_price]),
+        [["0.01", "51000"]],
+        "those of the next position"
+      )
+      check()
+    }
+  })
+
+  it("an order whose position has ended in the step attaches nothing to the next one", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, m, exits, size, liquidate, check } = setup()
+      bench.place(v, { side: BUY, qty: "0.01", price: "59995", tpsl: { sl: "50000", by: INDEX, mode } })
+      bench.place(v, { side: BUY, qty: "0.01", price: "59990" })
+      bench.place(v, { side: SELL, qty: "0.01", price: "60000" })
+      const step = liquidate(m, [BUY, SELL, BUY])
+      assert.deepStrictEqual(
+        executions(step, v).map(({ side }) => side),
+        [BUY, SELL, BUY]
+      )
+      assert.deepStrictEqual([size(), exits()], ["0.01", []])
       check()
     }
   })

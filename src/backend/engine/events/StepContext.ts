@@ -27,8 +27,8 @@ export interface StepContext {
   readonly sampledMarkets: Array<MarketState>
   /** positions that changed: their reduce-only orders may exceed them */
   readonly changedPositions: Set<MarketPosition>
-  /** positions that were closed or reversed */
-  readonly endedPositions: Set<MarketPosition>
+  /** take-profit and stop-loss orders of positions that were closed or reversed */
+  readonly endedExits: Set<Order>
   /** orders with a take-profit or stop-loss whose fills opened lots */
   readonly exitAttachments: Set<Order>
   /** positions whose take-profit or stop-loss changed */
@@ -51,7 +51,7 @@ export const begin = (state: State, at: number, command: Command | undefined, si
   repricedMarkets: new Set(),
   sampledMarkets: [],
   changedPositions: new Set(),
-  endedPositions: new Set(),
+  endedExits: new Set(),
   exitAttachments: new Set(),
   changedExits: new Set(),
   changedMargins: new Map(),

@@ -19,6 +19,7 @@ import { isPoolPosition, valueOf } from "../state/MarketPosition.ts"
 import type { Order } from "../state/State.ts"
 import * as OrderEvents from "./OrderEvents.ts"
 import * as RestingOrder from "./RestingOrder.ts"
+import * as TakeProfitStopLoss from "./TakeProfitStopLoss.ts"
 
 const NONE = "0"
 
@@ -67,7 +68,7 @@ export const applyFill = (ctx: StepContext, order: Order, lots: number, settled:
   const before = holding.lots
   Accounts.bookFill(ctx.state, holding, order.side, lots, fee, settlement, ctx.at)
   ctx.changedPositions.add(holding)
-  if (before !== 0 && Math.sign(holding.lots) !== Math.sign(before)) ctx.endedPositions.add(holding)
+  if (before !== 0 && Math.sign(holding.lots) !== Math.sign(before)) TakeProfitStopLoss.endWithPosition(ctx, holding)
   const opened = lots - Number(settlement.closedSize)
   order.opened += opened
   if (opened > 0 && order.tpsl !== undefined) ctx.exitAttachments.add(order)

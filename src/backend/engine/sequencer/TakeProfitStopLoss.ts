@@ -20,7 +20,6 @@ import {
   TriggerDirection
 } from "../../../proto/gateway/v1/types.ts"
 import * as Accounts from "../accounts/Accounts.ts"
-import { opposite } from "../book/OrderBook.ts"
 import { emitPosition } from "../events/PositionEvents.ts"
 import type { StepContext } from "../events/StepContext.ts"
 import type { MarketPosition, Leg, Order, Tpsl } from "../state/State.ts"
@@ -205,22 +204,23 @@ export const replaceExits = (ctx: StepContext, order: Order, tpsl: Tpsl | undefi
   if (tpsl !== undefined && order.opened > 0) ctx.exitAttachments.add(order)
 }
 
-/** Deactivates the exits of a closed position. Its open orders count their opened lots from 0 again. */
-const endWithPosition = (ctx: StepContext, holding: MarketPosition): void => {
-  const stays = (opens: Side) => holding.lots !== 0 && opens !== closingSide(holding)
-  if (holding.conditional.size > 0)
-    for (const exit of exitsOf(holding, ({ side }) => !stays(opposite(side)))) deactivate(ctx, exit, CLEAR)
-  for (const order of holding.orders.values())
-    if (!stays(order.side)) {
-      order.opened = 0
-      order.attached = 0
-    }
+/**
+ * Marks the end of a position, at the fill that closes or reverses it: a later fill of the same step can open the next one.
+ * Its exits end, its fills attach none any more, and its open orders count their opened lots from 0 again.
+ */
+export const endWithPosition = (ctx: StepContext, holding: MarketPosition): void => {
+  if (holding.conditional.size > 0) for (const exit of exitsOf(holding)) ctx.endedExits.add(exit)
+  for (const order of ctx.exitAttachments) if (order.holding === holding) ctx.exitAttachments.delete(order)
+  for (const order of holding.orders.values()) {
+    order.opened = 0
+    order.attached = 0
+  }
 }
 
 /** Deactivates the exits of closed positions, attaches those of new fills, and resizes Full exits to their position. */
 export const settleExits = (ctx: StepContext): void => {
-  for (const holding of ctx.endedPositions) endWithPosition(ctx, holding)
-  ctx.endedPositions.clear()
+  for (const exit of ctx.endedExits) if (ctx.state.orders.has(exit)) deactivate(ctx, exit, CLEAR)
+  ctx.endedExits.clear()
   for (const order of ctx.exitAttachments) attachExits(ctx, order)
   ctx.exitAttachments.clear()
   for (const holding of ctx.changedPositions) {
