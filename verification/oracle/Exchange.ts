@@ -929,10 +929,10 @@ export class Exchange {
     if (!order.reduceOnly && !qty.isZero && qty.times(isMarket ? market.mark : price).less(MIN_NOTIONAL))
       refuse("OutOfRange")
     const tpsl = body.tpsl === undefined ? order.tpsl : this.amendedExits(market, order.tpsl, body.tpsl)
-    if (tpsl !== undefined && tpsl !== order.tpsl) {
-      if (!isMarket) this.checkSides(tpsl, order.side, price)
+    if (tpsl !== undefined && !isMarket && !(tpsl === order.tpsl && price.equals(order.price)))
+      this.checkSides(tpsl, order.side, price)
+    if (tpsl !== undefined && tpsl !== order.tpsl)
       this.checkPairs(order.holding, order.side, tpsl.mode, (other) => other !== order && other.parent !== order)
-    }
     const same = price.equals(order.price) && qty.equals(order.qty) && tpsl === order.tpsl
     if (isWaiting(order)) {
       const trigger =

@@ -250,6 +250,39 @@ describe("Amendment 3: attachment of exits", () => {
     }
   })
 
+  it("a price beyond the order's own legs is refused as at its creation, also after a fill has attached them", () => {
+    const { bench, v, m, fill, sizes, check } = setup()
+    bench.place(m, { side: SELL, qty: "1", price: "60500" })
+    const legs = { tp: "60400", sl: "58000", by: INDEX }
+    const id = orderId(bench.place(v, { side: BUY, qty: "0.3", price: "59000", tpsl: legs }))
+    const other = { side: BUY, qty: "0.1", trigger: "61000", by: INDEX, price: "59000", tpsl: legs } as const
+    const waiting = orderId(bench.place(v, other))
+    const refusal = (id: string, change: object) => {
+      const { code, metadata, reason } = statusOf(bench.amend(v, { id }, change))
+      return [code, reason, metadata["field"]]
+    }
+    const gain = [3, "OutOfRange", "tpsl.take_profit.market.trigger_price"]
+    const loss = [3, "OutOfRange", "tpsl.stop_loss.market.trigger_price"]
+    for (const one of [id, waiting]) {
+      assert.deepStrictEqual(refusal(one, { price: "60500" }), gain)
+      assert.deepStrictEqual(refusal(one, { price: "60400" }), gain)
+      assert.deepStrictEqual(refusal(one, { price: "58000", qty: "0.4" }), loss)
+      ackOf(bench.amend(v, { id: one }, { price: "59100" }))
+    }
+    fill("0.1", "59100")
+    assert.deepStrictEqual(sizes(), ["0.1", "0.1"])
+    assert.deepStrictEqual(refusal(id, { price: "60500" }), gain)
+    assert.deepStrictEqual(sizes(), ["0.1", "0.1"])
+    // a request with both moves both
+    const step = bench.amend(v, { id }, { price: "60500", tpsl: { tp: "61000", by: INDEX } })
+    assert.deepStrictEqual(
+      executions(step, v).map(({ exec_price }) => exec_price),
+      ["60500"]
+    )
+    assert.deepStrictEqual(sizes(), ["0.3", "0.3"])
+    check()
+  })
+
   it("exits that an amend adds cover the lots that the order has opened", () => {
     for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
       const { bench, v, fill, sizes, exits, check } = setup()

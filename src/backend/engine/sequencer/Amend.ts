@@ -211,7 +211,8 @@ export const amend = (ctx: StepContext, command: Command, request: AmendOrder): 
   }
   const tpsl = request.tpsl === undefined ? order.tpsl : TpslLegs.amended(market, order.tpsl, request.tpsl)
   if (tpsl !== undefined && "reason" in tpsl) return invalid(command, tpsl)
-  if (tpsl !== undefined && tpsl !== order.tpsl && !isMarket) {
+  // a price beyond the order's own legs would close at once, at a loss, what it opens
+  if (tpsl !== undefined && (tpsl !== order.tpsl || ticks !== order.ticks) && !isMarket) {
     const wrong = TpslLegs.checkSides(tpsl, order.side, ticks, "the order's price")
     if (wrong !== undefined) return invalid(command, wrong)
   }
