@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
 import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
 import * as Funding from "../../../src/backend/engine/referee/Funding.ts"
+import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
+import * as FundingRate from "../../../src/domain/FundingRate.ts"
 import * as Grid from "../../../src/domain/Grid.ts"
 import { ExecType, Side } from "../../../src/proto/gateway/v1/types.ts"
 import { vectors } from "../../vectors.ts"
@@ -43,7 +45,7 @@ describe("funding, to the digit of the vectors", () => {
   it.each(math.funding)("payments: $name", ({ input, output }) => {
     const weighted = input.premiums.reduce((sum, premium, i) => sum + BigInt(i + 1) * parse(premium), 0n)
     const average = Funding.averageOf(weighted, input.premiums.length)
-    const rate = Funding.rateOf(average, parse("0.005"))
+    const rate = FundingRate.rateOf(average, parse("0.005"))
     const credits = input.sizes.map((text) => {
       const size = parse(text)
       return -Funding.payment(size, Decimal.mul(Decimal.abs(size), parse(input.mark), "up"), rate)
@@ -81,6 +83,12 @@ describe("funding in the engine", () => {
     bench.place(alice, { side: BUY, qty: "0.5", price: "60000" })
     return { bench, alice, bob, carol }
   }
+
+  it("predicts no rate beyond the cap of its market, also before the first sample", () => {
+    const [btc, ...others] = shippedMarkets
+    const bench = new Bench({ markets: [{ ...btc!, funding_cap: "0.00003" }, ...others] })
+    assert.strictEqual(Reads.prices(bench.state, [BTC])[0]!.funding_rate, "0.00003")
+  })
 
   it("samples each completed minute, predicts, and settles at the hour", () => {
     const { bench, alice, bob, carol } = opened()

@@ -7,6 +7,7 @@
  * intervals that passed completely meanwhile are not. Source: docs/contract/exchange.md#funding.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
+import { rateOf } from "../../../domain/FundingRate.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import * as Margin from "../../../domain/Margin.ts"
 import { BalanceReason, CreateType, ExecType, OrderType, Side, StopOrderType } from "../../../proto/gateway/v1/types.ts"
@@ -15,7 +16,6 @@ import { emitBalance, emitPosition } from "../events/PositionEvents.ts"
 import * as Records from "../events/Records.ts"
 import { emit, type StepContext } from "../events/StepContext.ts"
 import * as Ids from "../state/Ids.ts"
-import { INTEREST_RATE } from "../state/InitialState.ts"
 import { valueOf } from "../state/MarketPosition.ts"
 import { retainFundingRate } from "../state/Retention.ts"
 import { type Slices, sort } from "../state/Slices.ts"
@@ -25,10 +25,6 @@ const { ONE } = Decimal
 const MINUTE = 60
 /** Order value for the impact prices, in quote units. */
 const IMPACT_VALUE = Decimal.parse("10000")
-/** Largest distance by which the interest moves the rate from the premium. */
-const PULL_MAX = Decimal.parse("0.0005")
-/** A rate has 8 places. */
-const RATE_STEP = 10n ** 10n
 /** Order id of an execution without an order. */
 const NIL = "00000000-0000-0000-0000-000000000000"
 
@@ -66,15 +62,6 @@ export const premiumOf = (bids: Iterable<Depth>, asks: Iterable<Depth>, index: D
 /** P̄ = Σ i P_i ÷ Σ i, truncated; 0 without a sample. */
 export const averageOf = (weighted: Decimal.Scaled, count: number): Decimal.Scaled =>
   count === 0 ? 0n : (2n * weighted) / (BigInt(count) * BigInt(count + 1))
-
-const clamp = (value: Decimal.Scaled, limit: Decimal.Scaled): Decimal.Scaled =>
-  Decimal.max(-limit, Decimal.min(limit, value))
-
-/** F = clamp(P̄ + clamp(interest − P̄, ±0.0005), ±cap), truncated to 8 places. */
-export const rateOf = (average: Decimal.Scaled, cap: Decimal.Scaled): Decimal.Scaled => {
-  const rate = clamp(average + clamp(INTEREST_RATE - average, PULL_MAX), cap)
-  return (rate / RATE_STEP) * RATE_STEP
-}
 
 /** q × m × F, exact: positive where the position pays. */
 export const payment = (position: bigint | number, value: Decimal.Scaled, rate: Decimal.Scaled): Decimal.Scaled => {

@@ -1,5 +1,6 @@
 /** The state before the first input. */
 import * as Decimal from "../../../domain/Decimal.ts"
+import { rateOf } from "../../../domain/FundingRate.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import * as Margin from "../../../domain/Margin.ts"
 import * as OrderRules from "../../../domain/OrderRules.ts"
@@ -19,8 +20,6 @@ import * as TriggerQueues from "./TriggerQueues.ts"
 
 /** Leverage of a position until the user sets one. Source: docs/contract/exchange.md#markets. */
 export const DEFAULT_LEVERAGE = Decimal.parse("10")
-/** Funding rate of an interval without a premium. Source: docs/contract/exchange.md#funding. */
-export const INTEREST_RATE = Decimal.parse("0.0001")
 
 const marketState = (market: Market, index: number): MarketState => {
   const rules = OrderRules.make(market)
@@ -62,7 +61,7 @@ const marketState = (market: Market, index: number): MarketState => {
     basisSum: 0n,
     premiumSum: 0n,
     premiumCount: 0,
-    predictedRate: INTEREST_RATE,
+    predictedRate: rateOf(0n, n(market.funding_cap)),
     fundingRate: 0n,
     fundingIndex: 0n,
     fundings: [],
