@@ -402,7 +402,10 @@ describe("a competition", () => {
         Effect.orDie
       )
       const competitions = yield* anotherGateway(
-        Context.make(History, { ...history, position: Effect.tap(history.position, () => recording) })
+        Context.make(History, {
+          ...history,
+          momentAndPosition: (reads) => Effect.tap(history.momentAndPosition(reads), () => recording)
+        })
       )
       const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
       yield* clock.set(START + HOUR_MS)

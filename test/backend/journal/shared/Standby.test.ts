@@ -575,7 +575,8 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
 
   it("continues under newer rules at the backend that led last; another one needs a backup of its directory", async () => {
     const newer = { ...machine, rules: "fake-2", upgrades: [machine.rules] }
-    const upgraded = (holder: string, directory: string) => backend(holder, directory, server.port(), false, undefined, newer)
+    const upgraded = (holder: string, directory: string) =>
+      backend(holder, directory, server.port(), false, undefined, newer)
     const refused = (holder: string, directory = place()) => upgraded(holder, directory).then(() => "started", String)
     const [one, two, backups] = [place(), place(), place()]
     const second = await backend("second", two)
