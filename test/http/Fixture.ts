@@ -415,6 +415,7 @@ export const ports = (doubles: Doubles) =>
     }),
     mock(History)({
       position: Effect.undefined,
+      momentAndPosition: (reads) => Effect.map(reads, (value) => ({ at: undefined, value })),
       subAccounts: () => Effect.succeed([subAccount(v0, 0), subAccount(v1, 1)]),
       orders: noOrders,
       order: () => Effect.undefined,
