@@ -14,6 +14,7 @@ const VIRTUAL = "pauses on a virtual clock"
 
 /** Files that pause, each with the reason. Remove a file as soon as it does not. */
 const PAUSES: Readonly<Record<string, string>> = {
+  "test/backend/journal/shared/Lease.test.ts": VIRTUAL,
   "test/backend/journal/shared/Standby.test.ts": NOTHING,
   "test/backend/server/Serve.test.ts": RATE,
   "test/client/Feed.test.ts": LOAD,

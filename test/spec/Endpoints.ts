@@ -255,7 +255,7 @@ export const rows: Record<string, Row> = {
 
   "GET /account/balances": read(own),
   "GET /account/funding": read(own, noSymbol()),
-  "GET /account/transactions": read(own),
+  "GET /account/transactions": read(own, noSymbol()),
   "POST /account/transfer": {
     access: "transfer",
     ok: (world) => transfer(world),

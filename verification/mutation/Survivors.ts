@@ -115,7 +115,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a refused commit counts as written over a new beginning",
-    module: "/read-model/HistoryWriter.ts",
+    module: "/read-model/Backlog.ts",
     right: "at.epoch !== numbering.epoch || at.began !== numbering.began",
     wrong: "at.epoch !== numbering.epoch",
     tests: ["test/services/read-model/HistoryWriter.test.ts"]
@@ -184,10 +184,10 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     tests: ["test/http/StrictJson.test.ts"]
   },
   {
-    name: "a list names the position after its wait",
+    name: "a list names the position after its read",
     module: "/read-model/StreamMarks.ts",
-    right: "seq: isHeld ? shown :",
-    wrong: "seq: isHeld ? streams.head(user_id) :",
+    right: "seq: isComplete ? shown :",
+    wrong: "seq: isComplete ? streams.head(user_id) :",
     tests: ["test/services/read-model/PortfolioQueries.test.ts"]
   },
   {
