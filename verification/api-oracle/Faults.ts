@@ -28,8 +28,9 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "a list of positions is one event ahead of its records",
     module: "/services/read-model/PortfolioQueries.ts",
-    right: "shown.at(-1)!.key : undefined),\n            ...mark",
-    wrong: "shown.at(-1)!.key : undefined),\n            ...mark,\n            seq: mark.seq + 1"
+    right: "...markOfList(shown)\n          }\n        }),\n        feeRates",
+    wrong:
+      "...markOfList(shown),\n            seq: markOfList(shown).seq + 1\n          }\n        }),\n        feeRates"
   },
   {
     name: "a closed position is still listed",
