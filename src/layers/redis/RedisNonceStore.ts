@@ -55,8 +55,9 @@ interface ClaimInput {
  * by a clock that may be coarser.
  *
  * Fields of the marker: `since`, when nonces may have been lost; `run` of the server, and whether it was `durable` all the
- * time; `seen`, the latest time of a call; `apart`, the latest time of a call at which the clocks differed too much. A call
- * that is earlier than `apart` shows that the clock of Redis was ahead meanwhile, and that it dropped nonces by that clock.
+ * time (an earlier version did not write it, and judged by the current setting); `seen`, the latest time of a call; `apart`,
+ * the latest time of a call at which the clocks differed too much. A call that is earlier than `apart` shows that the clock
+ * of Redis was ahead meanwhile, and that it dropped nonces by that clock.
  */
 const claimScript = Redis.script(
   ({ apart_ms, nonces, now_ms, retention_ms, server }: ClaimInput) => [
@@ -82,7 +83,7 @@ if apart > tonumber(ARGV[5]) then
 end
 local since = tonumber(marker[1])
 local isNew = marker[2] ~= ARGV[2]
-local isLost = isNew and (marker[4] ~= "1" or ARGV[6] == "0")
+local isLost = isNew and ((marker[4] or ARGV[3]) ~= "1" or ARGV[6] == "0")
 if not since or isLost or now < last_apart - ${SLACK_MS} then
   since = now
   redis.call("HSET", KEYS[1], "since", since)
@@ -90,8 +91,8 @@ end
 if last_apart > 0 then redis.call("HDEL", KEYS[1], "apart") end
 if isNew then
   redis.call("HSET", KEYS[1], "run", ARGV[2], "durable", ARGV[3])
-elseif ARGV[3] == "0" and marker[4] == "1" then
-  redis.call("HSET", KEYS[1], "durable", 0)
+elseif not marker[4] or ARGV[3] == "0" then
+  redis.call("HSET", KEYS[1], "durable", ARGV[3])
 end
 local seen = tonumber(marker[3]) or now
 if now >= seen then redis.call("HSET", KEYS[1], "seen", now) end
