@@ -44,9 +44,9 @@ describe.skipIf(!hasPython)("the Python client", () => {
   /** Sells until a bot ends. A refusal is repeated, for there may be no bid at the moment. */
   const sellUntilEnd = async (seller: Client, sub_account_address: string, bot: Promise<unknown>) => {
     const sell = { sub_account_address, symbol: SYMBOL, side: "Sell", order_type: "Market", qty: "0.3" } as const
-    let isDone = false
-    void bot.finally(() => (isDone = true))
-    while (!isDone)
+    const seen = { isDone: false }
+    void bot.finally(() => (seen.isDone = true))
+    while (!seen.isDone)
       await seller.order.create(sell).catch((error: unknown) => {
         if (!(error instanceof ExchangeError)) throw error
       })
