@@ -3,7 +3,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { defineConfig } from "vitest/config"
 
 /** Files that replace a module, which the files of one process share. */
-const alone = ["test/backend/journal/Snapshots.test.ts", "test/layers/node/ProcessMetrics.test.ts"]
+const alone = [
+  "test/backend/Restore.test.ts",
+  "test/backend/journal/Backup.test.ts",
+  "test/backend/journal/Snapshots.test.ts",
+  "test/layers/node/ProcessMetrics.test.ts"
+]
 
 /** Files that take more than a minute: they begin first, so that no worker ends long after the others. */
 const long = ["page/Page", "cli/Screens", "docs/Snippets"].map((name) => `/test/${name}.test.ts`)

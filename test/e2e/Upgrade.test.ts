@@ -30,6 +30,12 @@ const upgraded = async (kind: Kind, env: Readonly<Record<string, string>> = {}) 
   }
 }
 
+/** Records without the numbers of the user stream. */
+const unnumbered = (records: Records): Records =>
+  JSON.parse(
+    JSON.stringify(records, (key, value: unknown) => (key === "seq" || key === "stream_id" ? undefined : value))
+  ) as Records
+
 const assertKept = ({ recorded, records }: { readonly recorded: Records; readonly records: Records }) => {
   assert.sameMembers(Object.keys(records), Object.keys(recorded))
   for (const [path, before] of Object.entries(recorded)) assert.deepStrictEqual(records[path], before, path)
@@ -53,7 +59,10 @@ describe("an upgrade from an earlier 0.1.1", () => {
       try {
         loadPostgres(postgres.port)
         const DATABASE_URL = `postgres://gateway@127.0.0.1:${postgres.port}/postgres`
-        assertKept(await upgraded("fleet", { DATABASE_URL }))
+        const { recorded, records } = await upgraded("fleet", { DATABASE_URL })
+        // the fixture's gateway lacks the last events of its backend, whose snapshot is of a format that holds none to serve,
+        // and only the older rules can replay them: the read model is built again, with new numbers
+        assertKept({ recorded: unnumbered(recorded), records: unnumbered(records) })
       } finally {
         await postgres.remove()
       }
