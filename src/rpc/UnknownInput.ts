@@ -11,10 +11,22 @@ import { unknownField, unknownParameter, upperCaseKey } from "../domain/UnknownN
 import type { CallError } from "./api/Errors.ts"
 import { derived } from "./api/Operations.ts"
 
-type Endpoint = HttpApiEndpoint.Top
 type Members = Readonly<Record<string, unknown>>
 
-const endpoints: ReadonlyMap<string, Endpoint> = new Map(derived.map(({ endpoint, rpc }) => [rpc._tag, endpoint]))
+/** The names that an endpoint takes. */
+interface Names {
+  readonly query: ReadonlySet<string>
+  /** Undefined: it takes no body. */
+  readonly body: ReadonlySet<string> | undefined
+}
+const namesOf = ({ payload, query }: HttpApiEndpoint.Top): Names => ({
+  query: fieldsOf(query === undefined ? [] : [query]),
+  body:
+    payload.size === 0
+      ? undefined
+      : fieldsOf([...payload.values()].flatMap((each) => ("schemas" in each ? each.schemas : [])))
+})
+const endpoints: ReadonlyMap<string, Names> = new Map(derived.map(({ endpoint, rpc }) => [rpc._tag, namesOf(endpoint)]))
 const PARTS: ReadonlySet<string> = new Set(["params", "query", "payload"])
 
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null
@@ -24,17 +36,15 @@ const ofField = (path: string, known: ReadonlySet<string>): CallError => {
   return ApiError.ofReason("UnknownField", { field, ...facts }, { message })
 }
 
-const ofBody = ({ payload }: Endpoint, body: unknown): CallError | undefined => {
-  const path = payload.size === 0 ? undefined : upperCaseKey(body)
-  if (path === undefined) return undefined
-  return ofField(path, fieldsOf([...payload.values()].flatMap((each) => ("schemas" in each ? each.schemas : []))))
+const ofBody = ({ body }: Names, value: unknown): CallError | undefined => {
+  const path = body && upperCaseKey(value)
+  return path === undefined ? undefined : ofField(path, body!)
 }
 
-const ofQuery = ({ query }: Endpoint, parameters: Members): CallError | undefined => {
-  const known = query === undefined ? new Set<string>() : fieldsOf([query])
-  const name = Object.keys(parameters).find((each) => !known.has(each))
+const ofQuery = ({ query }: Names, parameters: Members): CallError | undefined => {
+  const name = Object.keys(parameters).find((each) => !query.has(each))
   if (name === undefined) return undefined
-  const { facts, field, message } = unknownParameter(name, known)
+  const { facts, field, message } = unknownParameter(name, query)
   return ApiError.ofReason("UnknownParameter", { field, ...facts }, { message })
 }
 
@@ -50,14 +60,14 @@ const ofParams = (parameters: Members): CallError | undefined => {
 
 /** Why the input of a call is refused; `undefined`: its schema reads it. */
 export const refusalOf = (tag: string, input: unknown): CallError | undefined => {
-  const endpoint = endpoints.get(tag)
-  if (endpoint === undefined || !isObject(input)) return undefined
+  const names = endpoints.get(tag)
+  if (names === undefined || !isObject(input)) return undefined
   const part = Object.keys(input).find((name) => !PARTS.has(name))
   if (part !== undefined) return ofField(part, PARTS)
   const { params, payload, query } = input
   return (
     (isObject(params) ? ofParams(params) : undefined) ??
-    (isObject(query) ? ofQuery(endpoint, query) : undefined) ??
-    ofBody(endpoint, payload)
+    (isObject(query) ? ofQuery(names, query) : undefined) ??
+    ofBody(names, payload)
   )
 }

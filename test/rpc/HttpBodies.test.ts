@@ -18,7 +18,7 @@ describe("a body of calls", () => {
   const head = (length: number, ...fields: ReadonlyArray<string>): string =>
     ["POST /rpc HTTP/1.1", "Host: g", `Content-Length: ${length}`, ...fields, "", ""].join("\r\n")
 
-  it("is asked for with 100 Continue where its client waits for that", async () => {
+  it("is read after 100 Continue if the client waits for it", async () => {
     const body = callOf(1, "market.time")
     const parts = [head(body.length, "Expect: 100-continue", "Connection: close"), body]
     const answers = await exchangeBytes(port, parts)

@@ -5,13 +5,13 @@ import type { MarketView } from "./MarketView.ts"
 const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
 
-/** Why a symbol is refused; `undefined`: it is a market, or there is none. Until the markets are loaded, none is known. */
+/** The error of a symbol that no known market has. Until the markets are loaded, none is known. */
+export const noSuchMarket = (view: MarketView["Service"]): DomainError<"BackendUnavailable" | "SymbolNotFound"> =>
+  view.instruments().length === 0 ? notLoaded : symbolNotFound
+
+/** Why a symbol is refused; `undefined`: it is a market, or there is none. */
 export const unknownMarket = (
   view: MarketView["Service"],
   symbol: string | undefined
 ): DomainError<"BackendUnavailable" | "SymbolNotFound"> | undefined =>
-  symbol === undefined || view.instrument(symbol) !== undefined
-    ? undefined
-    : view.instruments().length === 0
-      ? notLoaded
-      : symbolNotFound
+  symbol === undefined || view.instrument(symbol) !== undefined ? undefined : noSuchMarket(view)

@@ -165,6 +165,7 @@ export class Backlog {
   }
   /** The written head of a user's stream; undefined if nothing of it is unwritten. */
   writtenHead(user_id: string): number | undefined {
+    if (this.userSeq(user_id) === 0) return undefined
     for (const { projection } of this.entries) {
       const first = projection.userEvents.find((event) => event.user_id === user_id)
       if (first !== undefined) return first.seq - 1

@@ -24,7 +24,7 @@ export const loadReadModel = Effect.gen(function* () {
       const traded = candles.filter(({ kind }) => kind === "trade")
       const symbols = new Set([...instruments, ...traded].map(({ symbol }) => symbol))
       const dayStart = (position?.ts_ms ?? 0) - DAY_MS - MINUTE_MS
-      // pools and alerts from before a gap in the stream may have changed in it: the backend is asked for them
+      // after a gap in the stream, stored pools and alerts can be outdated, so they are read from the backend
       const isWhole = (position?.began ?? 0) === 0
       const starts = yield* Effect.forEach([...symbols], (symbol) => {
         const minute = { kind: "trade", symbol, interval: "1" } as const

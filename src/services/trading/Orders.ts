@@ -21,6 +21,7 @@ import { BackendAvailability, type IllnessReason } from "../operations/BackendAv
 import { History, type HistoryUnavailable } from "../History.ts"
 import { commandIdOf, Ids } from "../operations/Ids.ts"
 import { MarketView } from "../markets/MarketView.ts"
+import { noSuchMarket, unknownMarket } from "../markets/UnknownMarket.ts"
 import { rules, violated } from "./InstrumentRules.ts"
 import { DomainError } from "../DomainError.ts"
 import { type CommandAck, type CommandBody, CommandRefused, Sequencer } from "../Sequencer.ts"
@@ -111,8 +112,7 @@ export class Orders extends Context.Service<
         const create = (caller: Caller, request: OrderRequest): Effect.Effect<OrderRef, CreateFailure> => {
           if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
           const instrument = markets.instrument(request.symbol)
-          if (instrument === undefined)
-            return Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
+          if (instrument === undefined) return Effect.fail(noSuchMarket(markets))
           const order = OrderForm.newOrder(rules(instrument), request, now)
           if (OrderForm.isViolation(order)) return Effect.fail(violated(order))
           const body = { type: "place" as const, order }
@@ -216,9 +216,8 @@ export class Orders extends Context.Service<
           request: CancelAllRequest
         ): Effect.Effect<ReadonlyArray<OrderRef>, CancelAllFailure> => {
           if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
-          if (request.symbol !== undefined && markets.instrument(request.symbol) === undefined) {
-            return Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
-          }
+          const unknown = unknownMarket(markets, request.symbol)
+          if (unknown !== undefined) return Effect.fail(unknown)
           const cancel_all = {
             symbol: request.symbol,
             side: request.side,

@@ -21,6 +21,7 @@ import { rules, violated } from "./InstrumentRules.ts"
 import type { WrittenHistory } from "../read-model/WrittenHistory.ts"
 import * as LastRecords from "../read-model/LastRecords.ts"
 import { MarketView } from "../markets/MarketView.ts"
+import { noSuchMarket } from "../markets/UnknownMarket.ts"
 import type { Referee } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
 import { type CommandBody, Sequencer, SequencerFault } from "../Sequencer.ts"
@@ -49,8 +50,6 @@ type LeverageReason = "NotMultipleOfStep" | "OutOfRange"
 type StopReason = OrderRules.ViolationReason
 
 const noSubAccount = new DomainError("SubAccountNotFound")
-const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
-const notLoaded = new DomainError("BackendUnavailable")
 const lagging = new DomainError("BackendLagging")
 const noMargin = new DomainError("OutOfRange", { field: "margin" }, "expected an amount other than 0")
 const noStop = new DomainError("MissingField", { field: "take_profit" }, "expected take_profit or stop_loss")
@@ -142,9 +141,7 @@ export class Positions extends Context.Service<
       ) {
         if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
         const instrument = markets.instrument(symbol)
-        if (instrument === undefined) {
-          return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
-        }
+        if (instrument === undefined) return yield* Effect.fail(noSuchMarket(markets))
         const refused = wrong(instrument)
         if (refused !== undefined) return yield* Effect.fail(refused)
         yield* availability.sequencer

@@ -15,48 +15,62 @@ import {
 } from "../../../proto/gateway/v1/types.ts"
 import { invalidField } from "../events/CommandResults.ts"
 
-/** A field, its value, and the values of its enum. */
-type Field = readonly [name: string, value: number, values: Readonly<Record<string, number>>]
+/** The numbers of an enum. */
+const numbersOf = (values: Readonly<Record<string, number>>): ReadonlySet<number> =>
+  // UNRECOGNIZED is below 0
+  new Set(Object.values(values).filter((value) => value >= 0))
 
-const fieldsOf = ({ mode, stop_loss, take_profit }: Tpsl): ReadonlyArray<Field> => [
-  ["tpsl.mode", mode, TpslMode],
-  ["tpsl.take_profit.market.trigger_by", take_profit?.trigger_by ?? 0, TriggerBy],
-  ["tpsl.stop_loss.market.trigger_by", stop_loss?.trigger_by ?? 0, TriggerBy]
-]
+const cancelTypes = numbersOf(CancelType)
+const directions = numbersOf(TriggerDirection)
+const filters = numbersOf(OrderFilter)
+const modes = numbersOf(TpslMode)
+const sides = numbersOf(Side)
+const smpTypes = numbersOf(SmpType)
+const triggersBy = numbersOf(TriggerBy)
 
-/** The enums that no handler compares with each of their values. */
-const enumsOf = (body: Command["command"]): ReadonlyArray<Field> => {
+interface Unknown {
+  readonly name: string
+  readonly value: number
+}
+const unknown = (name: string, value: number, known: ReadonlySet<number>): Unknown | undefined =>
+  known.has(value) ? undefined : { name, value }
+
+const inTpsl = (tpsl: Tpsl | undefined): Unknown | undefined =>
+  tpsl &&
+  (unknown("tpsl.mode", tpsl.mode, modes) ??
+    unknown("tpsl.take_profit.market.trigger_by", tpsl.take_profit?.trigger_by ?? 0, triggersBy) ??
+    unknown("tpsl.stop_loss.market.trigger_by", tpsl.stop_loss?.trigger_by ?? 0, triggersBy))
+
+/** The first unknown number of the enums that no handler compares with each of their values. */
+const inBody = (body: Command["command"]): Unknown | undefined => {
   switch (body?.$case) {
     case "place_order": {
       const { smp_type, tpsl, trigger } = body.value
-      return [
-        ["smp_type", smp_type, SmpType],
-        ["trigger.trigger_by", trigger?.trigger_by ?? 0, TriggerBy],
-        ["trigger.trigger_direction", trigger?.trigger_direction ?? 0, TriggerDirection],
-        ...(tpsl === undefined ? [] : fieldsOf(tpsl))
-      ]
+      return (
+        unknown("smp_type", smp_type, smpTypes) ??
+        unknown("trigger.trigger_by", trigger?.trigger_by ?? 0, triggersBy) ??
+        unknown("trigger.trigger_direction", trigger?.trigger_direction ?? 0, directions) ??
+        inTpsl(tpsl)
+      )
     }
     case "amend_order":
     case "set_trading_stop":
-      return body.value.tpsl === undefined ? [] : fieldsOf(body.value.tpsl)
+      return inTpsl(body.value.tpsl)
     case "cancel_all": {
       const { cancel_type, order_filter, side } = body.value
-      return [
-        ["side", side, Side],
-        ["order_filter", order_filter, OrderFilter],
-        ["cancel_type", cancel_type, CancelType]
-      ]
+      return (
+        unknown("side", side, sides) ??
+        unknown("order_filter", order_filter, filters) ??
+        unknown("cancel_type", cancel_type, cancelTypes)
+      )
     }
     default:
-      return []
+      return undefined
   }
 }
 
 /** Refuses a command with a value that its enum does not have. */
 export const refuseUnknownEnum = (command: Command): CommandResult | undefined => {
-  for (const [name, value, values] of enumsOf(command.command))
-    // UNRECOGNIZED is below 0
-    if (value < 0 || !Object.values(values).includes(value))
-      return invalidField(command, name, `${name} ${value} is unknown`)
-  return undefined
+  const found = inBody(command.command)
+  return found && invalidField(command, found.name, `${found.name} ${found.value} is unknown`)
 }
