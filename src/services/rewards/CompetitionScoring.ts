@@ -3,8 +3,9 @@
  *
  * One fiber follows the executions of the history. For each user with new executions the affected day is read again,
  * so a score is a function of the records alone. Repeated counting changes nothing, and work left by a crash or
- * another gateway is resumed. After a rebuild of the read model, whose rows have other ids, everything is counted again. A competition is finalized an hour after its end, and not before all its records are
- * counted: multipliers are fixed and the prize is granted as rewards.
+ * another gateway is resumed. After a rebuild of the read model, whose rows have other ids, everything is counted again.
+ * A competition is finalized an hour after its end, and not before all its records are counted: multipliers are fixed and
+ * the prize is granted as rewards.
  * Source: docs/contract/rest-user.md#competitions, docs/contract/exchange.md#competition-scoring.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
