@@ -8,7 +8,7 @@ import { type Exchange, startExchange } from "../../verification/harness/Exchang
 
 /** `PICTURE=1` updates the screenshot of the docs. */
 const picture = fileURLToPath(new URL("../../docs/images/swagger-ui.png", import.meta.url))
-const SLOW = { timeout: 20_000 }
+const SLOW = { timeout: 60_000 }
 
 describe.skipIf(!hasChromium)("the API explorer", () => {
   let exchange: Exchange
@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("the API explorer", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("opens in a browser and calls the gateway", { timeout: 60_000 }, async () => {
+  it("opens in a browser and calls the gateway", { timeout: 240_000 }, async () => {
     const browser = await launch()
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
