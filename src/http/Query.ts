@@ -3,7 +3,7 @@
  *
  * Source: docs/contract/conventions.md#json-and-http, #query-parameters.
  */
-import type { Schema } from "effect"
+import { SchemaAST, type Schema } from "effect"
 import { quoted, shown } from "../domain/InputText.ts"
 import { fieldsOf } from "../domain/NearestName.ts"
 import { unknownParameter } from "../domain/UnknownNames.ts"
@@ -20,15 +20,30 @@ const REPEATABLE = "order_status"
 
 const decode = (text: string): string => decodeURIComponent(text.replaceAll("+", " "))
 
-const NO_NAMES: ReadonlySet<string> = new Set()
-const names = new WeakMap<Schema.Top, ReadonlySet<string>>()
-/** The parameters that an endpoint takes. */
-const namesOf = (query: Schema.Top | undefined): ReadonlySet<string> => {
+/** The parameters that an endpoint takes, and those of them that are numbers. */
+interface Names {
+  readonly all: ReadonlySet<string>
+  readonly numbers: ReadonlySet<string>
+}
+
+const NO_NAMES: Names = { all: new Set(), numbers: new Set() }
+const names = new WeakMap<Schema.Top, Names>()
+
+const numbersOf = (query: Schema.Top): ReadonlySet<string> => {
+  const ast = SchemaAST.toType(query.ast)
+  const fields = SchemaAST.isObjects(ast) ? ast.propertySignatures : []
+  return new Set(fields.filter(({ type }) => SchemaAST.isNumber(type)).map(({ name }) => String(name)))
+}
+
+const namesOf = (query: Schema.Top | undefined): Names => {
   if (query === undefined) return NO_NAMES
   let found = names.get(query)
-  if (found === undefined) names.set(query, (found = fieldsOf([query])))
+  if (found === undefined) names.set(query, (found = { all: fieldsOf([query]), numbers: numbersOf(query) }))
   return found
 }
+
+/** Whether a text is another notation of a number: the codec of a query reads `1e1`, `5.0` and `+5` as well. */
+const isOtherNotation = (text: string): boolean => !/^-?\d+$/u.test(text) && Number.isInteger(Number(text))
 
 /**
  * Reads the query of a request target; an empty value means that the parameter is absent. `query` is the schema of the
@@ -37,7 +52,7 @@ const namesOf = (query: Schema.Top | undefined): ReadonlySet<string> => {
 export const parse = (url: string, query?: Schema.Top): Query => {
   const at = url.indexOf("?")
   if (at === -1 || at === url.length - 1) return NONE
-  const known = namesOf(query)
+  const { all: known, numbers } = namesOf(query)
   const found: Record<string, string | Array<string>> = Object.create(null)
   for (const pair of url.slice(at + 1).split("&")) {
     if (pair === "") continue
@@ -58,6 +73,9 @@ export const parse = (url: string, query?: Schema.Top): Query => {
     if (!known.has(name)) {
       const { facts, field, message } = unknownParameter(name, known)
       return new BadJson("UnknownParameter", field, message, facts)
+    }
+    if (value !== "" && numbers.has(name) && isOtherNotation(value)) {
+      return new BadJson("InvalidField", name, `${name}: expected a whole number as digits, got ${quoted(value)}`)
     }
     const before = found[name]
     if (before === undefined) found[name] = value

@@ -52,3 +52,33 @@ describe("an unknown query parameter", () => {
     assert.strictEqual(response.status, 401)
   })
 })
+
+describe("a number of a query", () => {
+  const rest = gateway()
+  afterAll(() => rest.dispose())
+  const taken = operations.flatMap((operation) =>
+    ((operation.op.parameters ?? []) as ReadonlyArray<Json>)
+      .filter((parameter) => parameter.in === "query" && parameter.schema.type === "integer")
+      .map((parameter) => ({ operation, name: String(parameter.name) }))
+  )
+
+  it("is written in digits alone", async () => {
+    assert.isAbove(taken.length, 20)
+    for (const { name, operation } of taken) {
+      const { ask, method, target } = asked(operation)
+      const answerTo = async (value: string) => {
+        const [path, query = ""] = target.split("?")
+        const others = query.split("&").filter((pair) => pair !== "" && !pair.startsWith(`${name}=`))
+        const response = await rest.fetch(method, `${path}?${[...others, `${name}=${value}`].join("&")}`, ask)
+        return { status: response.status, body: (await response.json()) as Json }
+      }
+      for (const value of ["1e1", "5.0", "%2B5", "5.", "0x5", "%205"]) {
+        const { body, status } = await answerTo(value)
+        assert.strictEqual(status, 400, `${operation.path} ${name}=${value}`)
+        assert.deepInclude(body.details, { reason: "InvalidField", field: name })
+      }
+      const { body, status } = await answerTo("5")
+      assert.isFalse(status === 400 && body.details.field === name, `${operation.path} ${name}=5: ${body.message}`)
+    }
+  })
+})

@@ -424,8 +424,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a span of one time is refused",
     module: "/operations/Paging.ts",
-    right: "if (start > end) {",
-    wrong: "if (start >= end) {",
+    right: "return start > end ?",
+    wrong: "return start >= end ?",
     tests: ["test/services/operations/Paging.test.ts"]
   },
   {

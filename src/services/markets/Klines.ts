@@ -10,7 +10,9 @@ import { fill } from "../../domain/Candles.ts"
 import type { Interval } from "../../domain/Enumerations.ts"
 import type { Candle } from "../../domain/Market.ts"
 import type { CandleKind } from "../../domain/Projection.ts"
+import type { DomainError } from "../DomainError.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
+import { startsAfter } from "../operations/Paging.ts"
 import { Referee } from "../Referee.ts"
 import { MarketView } from "./MarketView.ts"
 
@@ -27,7 +29,12 @@ export interface KlineQuery {
 
 export class Klines extends Context.Service<
   Klines,
-  { readonly list: (query: KlineQuery) => Effect.Effect<ReadonlyArray<Candle>, HistoryUnavailable> }
+  {
+    /** Fails where the given start is after the given end. A start after now has no candles yet. */
+    readonly list: (
+      query: KlineQuery
+    ) => Effect.Effect<ReadonlyArray<Candle>, DomainError<"OutOfRange"> | HistoryUnavailable>
+  }
 >()("gateway/services/Klines") {
   static readonly layer: Layer.Layer<Klines, never, History | MarketView | Referee> = Layer.effect(
     Klines,
@@ -48,6 +55,9 @@ export class Klines extends Context.Service<
       }
       return Klines.of({
         list: ({ kind, symbol, interval, start_time, end_time, limit }) => {
+          if (start_time !== undefined && end_time !== undefined && start_time > end_time) {
+            return Effect.fail(startsAfter(end_time))
+          }
           const now = view.now()
           const start = start_time ?? 0
           const end = end_time ?? now + 1

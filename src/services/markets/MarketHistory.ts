@@ -50,7 +50,7 @@ export class MarketHistory extends Context.Service<
       readonly start_time?: number
       readonly end_time?: number
       readonly limit: number
-    }) => Read<ReadonlyArray<PriceCandle>, HistoryUnavailable>
+    }) => Read<ReadonlyArray<PriceCandle>, SpanRefused | HistoryUnavailable>
     readonly fundingRates: (request: HistoryRequest) => Read<Page<FundingRate>, PageRefused | HistoryUnavailable>
     readonly openInterest: (request: OpenInterestRequest) => Read<Page<OpenInterest>, PageRefused | HistoryUnavailable>
     /** One sample a minute and one per change. */

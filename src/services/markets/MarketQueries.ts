@@ -55,7 +55,7 @@ export class MarketQueries extends Context.Service<
       readonly start_time?: number
       readonly end_time?: number
       readonly limit: number
-    }) => Read<ReadonlyArray<Candle>, HistoryUnavailable>
+    }) => Read<ReadonlyArray<Candle>, DomainError<"OutOfRange"> | HistoryUnavailable>
   }
 >()("gateway/services/MarketQueries") {
   static readonly layer: Layer.Layer<MarketQueries, never, Cursors | BackendAvailability | Klines | MarketView> =

@@ -48,12 +48,13 @@ export const spanOf = (
   if (request.start_time === undefined && request.end_time === undefined) return {}
   const end = request.end_time ?? now
   const start = request.start_time ?? Math.max(0, end - SPAN_DEFAULT_MS)
-  if (start > end) {
-    return new DomainError(
-      "OutOfRange",
-      { field: "start_time", max: end },
-      `expected a time no later than the end of the span, ${end}`
-    )
-  }
-  return { start, end }
+  return start > end ? startsAfter(end) : { start, end }
 }
+
+/** Refuses a span that starts after its end. */
+export const startsAfter = (end: number): DomainError<"OutOfRange"> =>
+  new DomainError(
+    "OutOfRange",
+    { field: "start_time", max: end },
+    `expected a time no later than the end of the span, ${end}`
+  )

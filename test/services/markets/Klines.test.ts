@@ -128,4 +128,17 @@ describe("Klines", () => {
       })
     )
   )
+
+  it.effect("refuses a start after the end, and has no candles yet after now", () =>
+    seeded((list) =>
+      Effect.gen(function* () {
+        for (const kind of ["trade", "mark", "index"] as const) {
+          const refused = yield* Effect.flip(list({ ...query, kind, start_time: at(5) + 1, end_time: at(5) }))
+          assert.strictEqual(refused._tag === "Refused" && refused.reason, "OutOfRange")
+          assert.deepStrictEqual(yield* list({ ...query, kind, start_time: at(5), end_time: at(5) }), [])
+          assert.deepStrictEqual(yield* list({ ...query, kind, start_time: at(60) }), [])
+        }
+      })
+    )
+  )
 })
