@@ -3,7 +3,8 @@
 const due = new Set<() => void>()
 let scheduled = false
 
-const flush = (): void => {
+/** Draws now what the next frame would draw. */
+export const flush = (): void => {
   scheduled = false
   const drawings = [...due]
   due.clear()

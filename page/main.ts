@@ -6,7 +6,7 @@ import * as Banner from "./Banner.ts"
 import * as Chart from "./Chart.ts"
 import * as Depth from "./Depth.ts"
 import { place, setText } from "./Dom.ts"
-import { drawn } from "./Frame.ts"
+import { drawn, flush } from "./Frame.ts"
 import * as AccountTables from "./AccountTables.ts"
 import * as Ladder from "./Ladder.ts"
 import * as MarketBar from "./MarketBar.ts"
@@ -76,4 +76,6 @@ AccountNotices.mount(market, session)
 Address.mount(market)
 Shortcuts.mount(market)
 markFirstBook(market)
+// before the browser paints: labels and hidden parts that come a frame later move the page
+flush()
 session.begin().catch(toastError)
