@@ -151,6 +151,18 @@ describe("a new key", () => {
       assert.strictEqual(yield* reason("other", keyNo(50)), "KeyAlreadyRegistered")
     }))
 
+  test("is listed before older ones, and by id among those of one millisecond", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const first = yield* keys.create(USER, keyNo(50))
+      yield* TestClock.adjust("1 millis")
+      const together = []
+      for (let n = 51; n < 57; n++) together.push(yield* keys.create(USER, keyNo(n)))
+      const byId = together.map(({ api_key_id }) => api_key_id).toSorted((a, b) => (a < b ? 1 : -1))
+      const listed = (yield* keys.list(USER)).map(({ api_key_id }) => api_key_id)
+      assert.deepStrictEqual(listed, [...byId, first.api_key_id])
+    }))
+
   test("is one of at most fifty", () =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys

@@ -20,15 +20,17 @@ const setting = () => {
   const changes: Array<MarketChange> = []
   markets.view.follow((more) => changes.push(...more))
   let seq = 0
+  const apply = (bodies: ReadonlyArray<Event["body"]>, fields: Partial<Event> = {}) => {
+    const events = bodies.map((each) => event(++seq, each, fields))
+    markets.apply(events, projecting.next("e1", events))
+  }
   return {
     markets,
     changes,
     view: markets.view,
     seq: () => seq,
-    apply: (...bodies: ReadonlyArray<Event["body"]>) => {
-      const events = bodies.map((each) => event(++seq, each))
-      markets.apply(events, projecting.next("e1", events))
-    },
+    apply: (...bodies: ReadonlyArray<Event["body"]>) => apply(bodies),
+    applyAt: (ts_ms: number, ...bodies: ReadonlyArray<Event["body"]>) => apply(bodies, { ts_ms }),
     /** Answers the reads that are wanted now. */
     read: (answer: Partial<BookRead>) => {
       const wanted = markets.booksToRead()
@@ -311,6 +313,18 @@ describe("MarketState, tickers and trades", () => {
       closing().map(({ interval }) => interval),
       ["1", "3"]
     )
+  })
+
+  it("returns an open, flat candle for an interval in which this market has no event yet", () => {
+    const { apply, applyAt, view } = setting()
+    apply(body.trades({ price: "100", timestamp: START + 1 }))
+    applyAt(START + 3 * MINUTE_MS, body.prices({ symbol: "ETH-USDC", ts_ms: START + 3 * MINUTE_MS }))
+    assert.deepInclude(view.openCandle(symbol, "1"), {
+      start_time: START + 3 * MINUTE_MS,
+      close: "100",
+      volume: "0",
+      confirm: false
+    })
   })
 })
 

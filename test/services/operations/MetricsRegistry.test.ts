@@ -35,6 +35,11 @@ it("reports durations as a histogram that exists before the first one", () => {
   const meter = new MetricsRegistry()
   const commits = meter.histogram("gateway_projector_commit_seconds", {})
   assert.include(text(meter), "gateway_projector_commit_seconds_count 0\n")
+  const limits = [...text(meter).matchAll(/^gateway_projector_commit_seconds_bucket\{le="([^"]+)"/gmu)]
+  assert.deepStrictEqual(
+    limits.map(([, limit]) => limit!),
+    ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf"]
+  )
   commits.observe(0.02)
   assert.include(text(meter), 'gateway_projector_commit_seconds_bucket{le="0.01"} 0\n')
   assert.include(text(meter), 'gateway_projector_commit_seconds_bucket{le="0.025"} 1\n')

@@ -148,6 +148,22 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("is stopped by a reconnection before its start is stored", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.came(userId)
+      yield* enable(v1, 3)
+      presence.went(userId)
+      yield* TestClock.adjust("500 millis")
+      presence.came(userId)
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(commands, [])
+      const store = yield* DeadMansSwitchStore
+      assert.isUndefined(yield* store.absence(userId))
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("leaves alone what was switched off, and users that never set one", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
