@@ -77,6 +77,24 @@ export class Submitted extends Context.Service<
   )
 }
 
+/** The root address of `user_id` from which a test derives sub-accounts. */
+export const rootOfUser = (user_id: string): string => `0x${user_id.replaceAll("-", "").padStart(64, "0")}`
+
+/** The first `count` sub-accounts of a user, of which number 2 is deleted. */
+const subAccounts = (user_id: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    sub_account_address: subAccountAddress(rootOfUser(user_id), index),
+    user_id,
+    root_address: rootOfUser(user_id),
+    index,
+    frozen: false,
+    deleted: index === 2,
+    created_time: 0
+  }))
+
+/** Every user has sub-accounts 0, 1 and 3. The read model does not have the last one yet. */
+const history = Layer.mock(History)({ subAccounts: (user_id) => Effect.succeed(subAccounts(user_id, 3)) })
+
 const sequencer = Layer.effect(
   Sequencer,
   Effect.gen(function* () {
@@ -93,31 +111,11 @@ const sequencer = Layer.effect(
       orderBook: () => Effect.die("not asked here"),
       instruments: Effect.die("not asked here"),
       openOrders: Effect.die("not asked here"),
-      subAccounts: () => Effect.die("not asked here"),
+      subAccounts: (user_id) => Effect.succeed(subAccounts(user_id!, 4)),
       head: Effect.die("not asked here")
     })
   })
 )
-
-/** Every user has sub-accounts 0 and 1, and the deleted one 2. */
-const history = (root: (user_id: string) => string) =>
-  Layer.mock(History)({
-    subAccounts: (user_id) =>
-      Effect.succeed(
-        [0, 1, 2].map((index) => ({
-          sub_account_address: subAccountAddress(root(user_id), index),
-          user_id,
-          root_address: root(user_id),
-          index,
-          frozen: false,
-          deleted: index === 2,
-          created_time: 0
-        }))
-      )
-  })
-
-/** The root address of `user_id` from which a test derives sub-accounts. */
-export const rootOfUser = (user_id: string): string => `0x${user_id.replaceAll("-", "").padStart(64, "0")}`
 
 export interface Options {
   readonly rate?: RateLimiterOptions
@@ -140,7 +138,7 @@ export const layer = (options: Options = {}) =>
     Layer.provideMerge(
       Layer.mergeAll(
         sequencer.pipe(Layer.provideMerge(Submitted.layer)),
-        history(rootOfUser),
+        history,
         signingKeys(1),
         Ids.layer,
         NodeSignatures.layer(),

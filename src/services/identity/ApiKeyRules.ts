@@ -7,8 +7,9 @@ import { parseAddress } from "../../domain/Address.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import { parseCidr, printCidr } from "../../domain/Ip.ts"
 import type { Details, Reason } from "../../domain/Reason.ts"
-import { allScopes } from "../../domain/User.ts"
+import { allScopes, type SubAccountState } from "../../domain/User.ts"
 import { History } from "../History.ts"
+import { Sequencer } from "../Sequencer.ts"
 import type { ApiKeyPatch, ApiKeyRecord } from "./Accounts.ts"
 
 /** An API-key request failed because of a rule; nothing changed. `details` name the field or limit. */
@@ -87,8 +88,10 @@ const expiryOf = Effect.fnUntraced(function* (expires_time: number) {
     return yield* refuse("OutOfRange", { field: "expires_time", min: now + 1 }, "expected a time in the future")
   return expires_time
 })
+/** The newest sub-accounts may be missing in the read model; the sequencer has them. */
 const ownSubAccounts = Effect.fnUntraced(function* (user_id: string, texts: ReadonlyArray<string>) {
   const history = yield* History
+  const sequencer = yield* Sequencer
   if (texts.length === 0) return yield* invalid("sub_account_addresses", "addresses of own sub-accounts")
   const addresses: Array<string> = []
   for (const [i, text] of texts.entries()) {
@@ -96,17 +99,14 @@ const ownSubAccounts = Effect.fnUntraced(function* (user_id: string, texts: Read
     if (address === undefined) return yield* invalid(`sub_account_addresses.${i}`, "an address")
     if (!addresses.includes(address)) addresses.push(address)
   }
-  const own = yield* history.subAccounts(user_id)
-  for (const address of addresses) {
-    if (!own.some((subAccount) => subAccount.sub_account_address === address && !subAccount.deleted)) {
-      return yield* refuse(
-        "SubAccountNotFound",
-        { field: "sub_account_addresses" },
-        "expected addresses of own sub-accounts"
-      )
-    }
-  }
-  return addresses
+  const isAllOf = (own: ReadonlyArray<SubAccountState>): boolean =>
+    addresses.every((address) => own.some((state) => state.sub_account_address === address && !state.deleted))
+  if (isAllOf(yield* history.subAccounts(user_id)) || isAllOf(yield* sequencer.subAccounts(user_id))) return addresses
+  return yield* refuse(
+    "SubAccountNotFound",
+    { field: "sub_account_addresses" },
+    "expected addresses of own sub-accounts"
+  )
 })
 
 /** Validates a change and returns its canonical fields. */

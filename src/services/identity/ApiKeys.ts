@@ -28,13 +28,14 @@ import {
 import type { ChangedKey } from "./CredentialChangeStore.ts"
 import { Grants } from "./Grants.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
+import { type ReadError, Sequencer } from "../Sequencer.ts"
 import { Ids } from "../operations/Ids.ts"
 import { Lru } from "../operations/Lru.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { currentMonotonicMillis, monotonicMillis } from "../operations/Monotonic.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
 
-export type ApiKeysError<R extends Reason> = ApiKeyRefused<R> | AccountsUnavailable | HistoryUnavailable
+export type ApiKeysError<R extends Reason> = ApiKeyRefused<R> | AccountsUnavailable | HistoryUnavailable | ReadError
 
 /** A valid key. */
 export interface ActiveKey {
@@ -111,7 +112,7 @@ export class ApiKeys extends Context.Service<
 >()("gateway/services/ApiKeys") {
   static readonly layer = (
     options: ApiKeysOptions = {}
-  ): Layer.Layer<ApiKeys, never, Accounts | Grants | History | Ids> =>
+  ): Layer.Layer<ApiKeys, never, Accounts | Grants | History | Ids | Sequencer> =>
     Layer.effect(
       ApiKeys,
       Effect.gen(function* () {
@@ -119,6 +120,7 @@ export class ApiKeys extends Context.Service<
         const grants = yield* Grants
         const history = yield* History
         const ids = yield* Ids
+        const sequencer = yield* Sequencer
         const invalidations = yield* InvalidationBus
 
         const keysMax = options.keys_max ?? 50
@@ -145,7 +147,10 @@ export class ApiKeys extends Context.Service<
         yield* writeTouched.pipe(Effect.delay(options.touch_every ?? "10 seconds"), Effect.forever, Effect.forkScoped)
 
         const validated = (user_id: string, change: ApiKeyChange) =>
-          Effect.provideService(checked(user_id, change), History, history)
+          checked(user_id, change).pipe(
+            Effect.provideService(History, history),
+            Effect.provideService(Sequencer, sequencer)
+          )
         const own = Effect.fnUntraced(function* (user_id: string, api_key_id: string) {
           const record = (yield* accounts.apiKeys(user_id)).find((key) => key.api_key_id === api_key_id)
           return record ?? (yield* refuse("ApiKeyNotFound"))

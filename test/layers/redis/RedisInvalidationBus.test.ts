@@ -13,6 +13,7 @@ import * as CredentialChanges from "../../../src/services/identity/CredentialCha
 import * as CredentialLease from "../../../src/services/identity/CredentialLease.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
+import { Sequencer } from "../../../src/services/Sequencer.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { eventually, suite } from "../../contracts/NoticesContract.ts"
 import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
@@ -36,7 +37,13 @@ const gateway = (server: RedisServer) =>
           Layer.provide(CredentialLease.layer),
           Layer.provide(RedisInvalidationBus.layer),
           Layer.provide(RedisLink.layer({ url: server.url, command_timeout: "2 seconds" })),
-          Layer.provide([NodeIds.layer, NodeSignatures.layer(), signingKeys(1), Layer.mock(History)({})])
+          Layer.provide([
+            NodeIds.layer,
+            NodeSignatures.layer(),
+            signingKeys(1),
+            Layer.mock(History)({}),
+            Layer.mock(Sequencer)({ commands_down_ms: () => 0 })
+          ])
         )
       )
     )

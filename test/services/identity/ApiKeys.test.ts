@@ -151,6 +151,14 @@ describe("a new key", () => {
       assert.strictEqual(yield* reason("other", keyNo(50)), "KeyAlreadyRegistered")
     }))
 
+  test("is bound to a sub-account that the read model does not have yet", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const sub_account_addresses = [vault(0), vault(3)]
+      const record = yield* keys.create(USER, keyNo(50, { sub_account_addresses }))
+      assert.deepStrictEqual(record.sub_account_addresses, sub_account_addresses)
+    }))
+
   test("is listed before older ones, and by id among those of one millisecond", () =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys

@@ -13,6 +13,7 @@ import * as Lease from "../../../src/services/identity/CredentialLease.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { History } from "../../../src/services/History.ts"
+import { Sequencer } from "../../../src/services/Sequencer.ts"
 import { InvalidationBus, type InvalidationsMissed } from "../../../src/services/operations/InvalidationBus.ts"
 import { shiftedClock } from "../../doubles/ShiftedClock.ts"
 import * as Ids from "../../doubles/Ids.ts"
@@ -93,6 +94,7 @@ const gateway = Effect.fnUntraced(function* (
             listen: (handle) => Effect.sync(() => void listeners.push(handle))
           }),
           Layer.mock(History)({}),
+          Layer.mock(Sequencer)({ commands_down_ms: () => 0 }),
           Ids.layer,
           NodeSignatures.layer(),
           Wallets.signingKeys(1)

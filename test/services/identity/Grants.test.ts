@@ -10,6 +10,7 @@ import { BanList } from "../../../src/services/identity/BanList.ts"
 import { BanStore } from "../../../src/services/identity/BanStore.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
+import { Sequencer } from "../../../src/services/Sequencer.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
@@ -126,6 +127,7 @@ const gateway = (accounts: Accounts["Service"], bans: BanStore["Service"]) =>
             Layer.succeed(Accounts, accounts),
             Layer.succeed(BanStore, bans),
             Layer.mock(History)({}),
+            Layer.mock(Sequencer)({ commands_down_ms: () => 0 }),
             Ids.layer
           ])
         )
