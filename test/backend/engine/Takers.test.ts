@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
 import { TAKERS_USER } from "../../../src/backend/engine/referee/Takers.ts"
+import { SIM_TAKERS_ROOT, subAccountAddress } from "../../../src/domain/Address.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { Bench, BTC, BUY, config, SELL, trader } from "../Bench.ts"
 
@@ -38,6 +39,24 @@ describe("the simulated takers", () => {
       assert.isAtMost(Number(position.position_value), 310_000)
     assert.strictEqual(Decimal.format(bench.state.deposits), String(10_000_000 + 4 * 1_000_000))
     assert.strictEqual(bench.state.orders.size(), 4 * 20)
+  })
+
+  it("keep each position within the limit of its style", () => {
+    const bench = live()
+    const limits = new Map(
+      [5_000, 25_000, 100_000, 300_000].map((limit, index) => [subAccountAddress(SIM_TAKERS_ROOT, index), limit])
+    )
+    let nearest = 0
+    for (let i = 0; i < 2_000; i++) {
+      bench.tick()
+      for (const { position_value, sub_account_address } of Reads.positions(bench.state, { user_id: TAKERS_USER })) {
+        const share = Number(position_value) / limits.get(sub_account_address)!
+        // a position at its limit moves with the price
+        assert.isAtMost(share, 1.02, sub_account_address)
+        nearest = Math.max(nearest, share)
+      }
+    }
+    assert.isAbove(nearest, 0.9, "no position comes near its limit")
   })
 
   it("move the mark and the premium through the maker's position, and trade with users", () => {

@@ -83,6 +83,14 @@ describe("EventLog", () => {
     })
   }
 
+  it("has the checksum of its head where it begins after earlier events", () => {
+    const log = new EventLog("e1")
+    log.skipTo(100, 77)
+    assert.deepStrictEqual([log.checksumAt(100), log.checksumAt(99)], [77, undefined])
+    append(log, [event(101, 101, 1)])
+    assert.deepStrictEqual([log.checksumAt(101), log.checksumAt(100)], [707, undefined])
+  })
+
   it("refuses events that do not follow the head", () => {
     const log = new EventLog("e")
     append(log, [event(1, 1, 0)])
