@@ -16,6 +16,7 @@ const VIRTUAL = "pauses on a virtual clock"
 const PAUSES: Readonly<Record<string, string>> = {
   "test/backend/journal/shared/Lease.test.ts": VIRTUAL,
   "test/backend/journal/shared/Standby.test.ts": NOTHING,
+  "test/backend/server/BackendMetrics.test.ts": RATE,
   "test/backend/server/Serve.test.ts": RATE,
   "test/client/Feed.test.ts": LOAD,
   "test/contracts/NoticesContract.ts": POLL,

@@ -146,6 +146,24 @@ describe("a record", () => {
     }
   })
 
+  it("has an event when another one of its side closes and its place in line moves up", () => {
+    const bench = opened()
+    bench.open(carol, "100000")
+    bench.place(carol, { side: BUY, qty: "0.1", price: "60000" })
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+    bench.tick(1000)
+    const rankOf = () => Reads.account(bench.state, carol.address)!.positions[0]!.adl_rank_indicator
+    assert.strictEqual(rankOf(), 3, "the second of two longs")
+    bench.place(bob, { side: BUY, qty: "0.5", price: "60000" })
+    bench.place(alice, { side: SELL, qty: "0.5", price: "60000", reduce_only: true })
+    const shown = positions(bench.tick(1000), carol)
+    assert.deepStrictEqual(
+      shown.map(({ adl_rank_indicator }) => adl_rank_indicator),
+      [5]
+    )
+    assert.strictEqual(rankOf(), 5)
+  })
+
   it("alone on its side, is first in line immediately and has no later event for it", () => {
     const bench = opened()
     const ranks = bench.events.flatMap(({ event }) =>
