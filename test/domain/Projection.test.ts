@@ -205,3 +205,17 @@ describe("rows of a projection", () => {
     )
   })
 })
+
+describe("a payment of funding", () => {
+  const times = (...bodies: ReadonlyArray<EventBody>) => {
+    const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+    // 17 ms after a minute
+    const events = bodies.map((each, i) => event(i + 1, each, { user_id: userOf(1).user_id, ts_ms: START + 60_017 }))
+    return projecting.next("e1", events).fundingPayments.map(({ payment }) => payment.funding_time_ms)
+  }
+
+  it("has the time of its settlement, or of its minute where no settlement was announced", () => {
+    assert.deepStrictEqual(times(body.funding({ funding_time_ms: START + 5 }), body.funded()), [START + 5])
+    assert.deepStrictEqual(times(body.funded()), [START + 60_000])
+  })
+})
