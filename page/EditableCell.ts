@@ -13,6 +13,17 @@ export interface Editable<A> {
   readonly save: (record: A, value: string) => Promise<void>
 }
 
+/**
+ * The value to save: what was typed over the value `begun`; `undefined` if nothing is to be saved. Throws where the value has become
+ * another one meanwhile, as in another tab: the user has not seen it.
+ */
+export const changeOf = (typed: string, begun: string, now: string): string | undefined => {
+  const next = typed.trim()
+  if (next === "" || next === begun) return undefined
+  if (now !== begun) throw new Error(`It has changed from ${begun} to ${now} meanwhile: nothing was changed`)
+  return next
+}
+
 export const editableCell =
   <A>({ can, label, save, text, value }: Editable<A>) =>
   (record: () => A): Cell<A> => {
@@ -26,6 +37,7 @@ export const editableCell =
     const button = h("button", { type: "button", class: "edit", title: "Change" })
     const element = h("span", {}, button)
     let isEditing = false
+    let begun = ""
     const end = (): void => {
       // removing the input takes its focus, which ends the edit once more
       if (!isEditing) return
@@ -35,17 +47,17 @@ export const editableCell =
       if (isIn) button.focus()
     }
     const commit = async (): Promise<void> => {
-      const next = input.value.trim()
-      const isSame = next === "" || next === value(record())
       end()
-      if (isSame) return
+      const next = changeOf(input.value, begun, value(record()))
+      if (next === undefined) return
       button.ariaBusy = "true"
       await save(record(), next)
     }
     button.addEventListener("click", () => {
       if (button.disabled || button.ariaBusy === "true") return
       isEditing = true
-      input.value = value(record())
+      begun = value(record())
+      input.value = begun
       button.replaceWith(input)
       input.select()
     })
