@@ -253,6 +253,33 @@ asyncio.run(main())
     assert.isAbove(state.since.seq, 0)
   })
 
+  it("withdraws the orders of a grid that ended before its first record", SLOW, async () => {
+    const { env, trader } = await openTrader()
+    const state = { ...env, GRID_STATE: join(folder.path, "unsaved-grid.json") }
+    const open = async () => (await trader.order.realtime({})).list.map(({ order_id }) => order_id)
+    const run = (ends: string) =>
+      runPython(
+        ["-c", `import os, grid\nsave = grid.Grid.save\n${ends}\ngrid.Grid.save = save_and_end\ngrid.main(9)`],
+        state
+      )
+    try {
+      const unsaved = await run("save_and_end = lambda self, since: os._exit(7)")
+      assert.strictEqual(unsaved.code, 7, unsaved.errors)
+      const first = await open()
+      assert.isNotEmpty(first)
+      const saved = await run("save_and_end = lambda self, since: (save(self, since), os._exit(7))")
+      assert.strictEqual(saved.code, 7, saved.errors)
+      const second = await open()
+      assert.isNotEmpty(second)
+      assert.isEmpty(second.filter((id) => first.includes(id)))
+      // a next run continues with them
+      const kept = JSON.parse(readFileSync(state.GRID_STATE, "utf8")) as { open: Record<string, string> }
+      assert.includeMembers(Object.keys(kept.open), second)
+    } finally {
+      trader.close()
+    }
+  })
+
   it("places no order of a grid twice after a crash between an order and its record", SLOW, async () => {
     const { env, trader } = await openTrader()
     const state = { ...env, GRID_STATE: join(folder.path, "crashed-grid.json") }

@@ -7,6 +7,7 @@ It follows its fills and keeps its position in the stream in a file: after a res
 import json
 import os
 import sys
+import uuid
 from decimal import Decimal
 from typing import Any, Dict, Optional
 
@@ -20,6 +21,8 @@ STEPS = 4
 """Orders a side."""
 STEP = Decimal("0.0005")
 """Distance of two orders, as a part of the price."""
+MARK = "grid-"
+"""Start of the order_link_id of each first order of a grid."""
 
 
 class Grid:
@@ -39,7 +42,8 @@ class Grid:
         """Places an order of the grid, `filled` being the order that it follows. A post-only order that would trade has moved past the
         market: it is left out.
         """
-        order: Dict[str, Any] = {**self.market, "side": side, "qty": QTY, "price": price, "order_link_id": filled}
+        link = filled or f"{MARK}{uuid.uuid4().hex[:24]}"
+        order: Dict[str, Any] = {**self.market, "side": side, "qty": QTY, "price": price, "order_link_id": link}
         try:
             ref = self.exchange.order.create(order_type="Limit", post_only=True, **order)
             self.open[ref.order_id] = QTY
@@ -50,9 +54,18 @@ class Grid:
             print(f"not placed: {error}", flush=True)
 
     def build(self) -> None:
+        """Places the first orders. Those of a run that ended before it saved its own are withdrawn."""
+        now = self.exchange.order.realtime(symbol=SYMBOL)
+        for one in list(rows(self.exchange.order.realtime, symbol=SYMBOL)):
+            if (one.order_link_id or "").startswith(MARK):
+                try:
+                    self.exchange.order.cancel(order_id=one.order_id, **self.market)
+                except (errors.OrderAlreadyClosed, errors.OrderNotFound):
+                    pass
         for number in range(1, STEPS + 1):
             self.place("Buy", self.centre - number * self.step)
             self.place("Sell", self.centre + number * self.step)
+        self.save(Since(now.stream_id, now.seq))
 
     def filled(self, order_id: str, side: Side, price: Decimal, leaves_qty: Decimal) -> None:
         """Takes a fill; a whole one places the opposite order."""
