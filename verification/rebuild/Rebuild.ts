@@ -48,8 +48,11 @@ export const headOf = async ({ url }: GatewayProcess): Promise<number> =>
 type Row = Readonly<Record<string, unknown>>
 type Tables = ReadonlyMap<string, ReadonlyArray<Row>>
 
-/** Tables of the file itself: its migrations, and how far it is. */
-const UNCOMPARED = ["history_migrations", "history_position"]
+/**
+ * Tables of the file itself: its migrations, and how far it is. Instruments are read from the backend at each start, and written
+ * with the events that follow: after the last event there may be none.
+ */
+const UNCOMPARED = ["history_migrations", "history_position", "instruments"]
 /**
  * Tables that keep the newest rows of each group. When older ones are deleted depends on the size of a batch, so the comparison
  * begins where both have rows.
