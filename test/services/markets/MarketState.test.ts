@@ -3,8 +3,9 @@ import { Clock, Effect } from "effect"
 import * as FastCheck from "fast-check"
 import { Book } from "../../../src/domain/Book.ts"
 import type { Event } from "../../../src/domain/Event.ts"
-import type { Level } from "../../../src/domain/Market.ts"
-import { Projecting } from "../../../src/domain/Projection.ts"
+import { flat } from "../../../src/domain/Candles.ts"
+import type { Candle, Level } from "../../../src/domain/Market.ts"
+import { type ModelPosition, Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import { type BookRead, MarketState } from "../../../src/services/markets/MarketState.ts"
 import type { MarketChange } from "../../../src/services/markets/MarketView.ts"
@@ -402,5 +403,44 @@ describe("MarketState, risk", () => {
     const count = changes.length
     markets.seedPool(symbol, pool(), alert({ adl_mode: "Active" }))
     assert.deepStrictEqual([changes.length, view.alert(symbol)], [count, alert()])
+  })
+
+  it("seeds prices only where the stream has reported none", () => {
+    const { apply, markets, view } = setting()
+    apply(body.instrument(), body.prices({ mark_price: "101" }))
+    const prices = (of: string, mark_price: string) =>
+      (body.prices({ symbol: of, mark_price }) as Extract<Event["body"], { type: "prices" }>).prices
+    markets.seed([...prices(symbol, "99"), ...prices("ETH-USDC", "5")])
+    assert.strictEqual(view.ticker(symbol)!.mark_price, "101")
+    assert.strictEqual(view.ticker("ETH-USDC")!.mark_price, "5")
+  })
+
+  it("starts with the last day of a market: its open minute counts, what is older does not", () => {
+    const { markets, view } = setting()
+    const minute = (start_time: number, volume: string, close: string, confirm: boolean): Candle => ({
+      ...flat("1", start_time, close, confirm),
+      volume
+    })
+    const now = START + 2 * DAY_MS
+    const position = { epoch: "e1", seq: 9, began: 0, ts_ms: now + 1, stream: "s" } as ModelPosition
+    markets.start(position, [
+      {
+        symbol,
+        instrument: undefined,
+        trades: [],
+        candles: [{ interval: "1", candle: minute(now, "4", "140", false) }],
+        // newest first
+        minutes: [minute(now - MINUTE_MS, "2", "120", true), minute(now - DAY_MS - 5 * MINUTE_MS, "1", "80", true)],
+        pool: undefined,
+        alert: undefined
+      }
+    ])
+    markets.seed((body.prices({ mark_price: "150" }) as Extract<Event["body"], { type: "prices" }>).prices)
+    assert.deepInclude(view.ticker(symbol), {
+      volume_24h: "6",
+      low_price_24h: "120",
+      high_price_24h: "140",
+      prev_price_24h: "80"
+    })
   })
 })

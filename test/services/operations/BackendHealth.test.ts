@@ -264,6 +264,49 @@ describe("BackendHealth", () => {
     })
   )
 
+  test(
+    "calls a referee late beyond 10,000 events, and well after two seconds within half of that",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      health.sawReferee({ applied_seq: 10 })
+      health.sawSequencer({ ...level, head_seq: 50_000, applied_seq: 50_000 })
+      health.sawReferee({ applied_seq: 10 })
+      health.sawReferee({ applied_seq: 40_000 })
+      assert.isFalse(health.referee().ill)
+      health.sawReferee({ applied_seq: 39_999 })
+      assert.deepInclude(health.referee(), { ill: true, illness: "behind" })
+      const second = (applied_seq: number) =>
+        Effect.map(TestClock.adjust("1 second"), () => {
+          health.sawReferee({ applied_seq })
+          return health.referee().ill
+        })
+      for (let seconds = 0; seconds < 4; seconds++) assert.isTrue(yield* second(44_999))
+      assert.deepStrictEqual([yield* second(45_000), yield* second(45_000), yield* second(45_000)], [true, true, false])
+    })
+  )
+
+  test(
+    "is well with the first frame after a loss, whatever was queued or known before",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer({ ...level, head_seq: 50_000, applied_seq: 50_000 })
+      health.sawReferee({ applied_seq: 50_000 })
+      health.lostReferee()
+      // of a referee that was restored
+      health.sawReferee({ applied_seq: 30_000 })
+      assert.deepInclude(health.referee(), { ill: false, lag_events: 0 })
+      const waiting = { head_seq: 50_000, applied_seq: 50_000, oldest_unapplied_ms: 0 }
+      health.sawSequencer(waiting)
+      yield* TestClock.adjust("4 seconds")
+      health.lostSequencer()
+      assert.strictEqual(health.sequencer().lag_ms, 0)
+      health.sawSequencer(waiting)
+      yield* TestClock.adjust("4 seconds")
+      assert.isFalse(health.sequencer().ill)
+    })
+  )
+
   it.live("a stall of this process does not count as silence of a backend", () =>
     Effect.gen(function* () {
       const health = yield* BackendHealth

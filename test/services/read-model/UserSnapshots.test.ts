@@ -14,7 +14,12 @@ const state = () => ({
   head: 3,
   stream_id: "s1",
   health: well,
+  /** The state of the referee, if it is not that of the sequencer. */
+  referee: undefined as LinkState | undefined,
   as_of_seq: 50,
+  /** Positions of responses of the referee, by sub-account. */
+  as_of: {} as Record<string, number>,
+  accounts: [{ sub_account_address: "a", deleted: false }],
   records: [] as ReadonlyArray<LastRecord>,
   /** Whether a read contains what the user was shown. */
   isComplete: true,
@@ -23,8 +28,12 @@ const state = () => ({
   written: 50,
   /** Rows of the list of open orders. */
   orders: 1_203,
+  /** Sub-accounts of the last read of open orders. */
+  selected: undefined as ReadonlyArray<string> | undefined,
   /** Called when rows are read. */
   onRead: () => {},
+  /** Called when events are read. */
+  onEvents: (): unknown => undefined,
   listeners: new Set<() => void>(),
   events: [1, 2, 3].map((seq) => ({ seq, topic: "order" }) as never)
 })
@@ -45,7 +54,7 @@ const live = (s: State) =>
       }),
       Layer.succeed(BackendHealth, {
         sequencer: () => s.health,
-        referee: () => s.health,
+        referee: () => s.referee ?? s.health,
         sawSequencer: () => {},
         sawReferee: () => {},
         sawHistory: () => {},
@@ -59,9 +68,10 @@ const live = (s: State) =>
         user: () => Effect.sync(() => s.isWritten),
         reached: (seq) => Effect.sync(() => s.written >= seq),
         head: () => undefined,
-        openOrders: ({ after, limit }: OrderQuery) =>
+        openOrders: ({ after, limit, sub_accounts }: OrderQuery) =>
           Effect.sync(() => {
             s.onRead()
+            s.selected = sub_accounts
             const start = after?.id ?? 0
             const end = Math.min(start + limit, s.orders)
             const rows = Array.from({ length: end - start }, (_, i) => ({ order_id: String(start + i) }) as never)
@@ -75,15 +85,19 @@ const live = (s: State) =>
           })
       }),
       Layer.mock(History)({
-        subAccounts: () => Effect.succeed([{ sub_account_address: "a", deleted: false } as never]),
-        userEvents: (_, after, limit) => Effect.succeed(s.events.filter(({ seq }) => seq > after).slice(0, limit))
+        subAccounts: () => Effect.sync(() => s.accounts as never),
+        userEvents: (_, after, limit) =>
+          Effect.sync(() => {
+            s.onEvents()
+            return s.events.filter(({ seq }) => seq > after).slice(0, limit)
+          })
       }),
       Layer.mock(Referee)({
         account: (sub_account_address) =>
           Effect.sync(() => ({
             balances: [{ sub_account_address } as never],
             positions: [],
-            as_of_seq: s.as_of_seq
+            as_of_seq: s.as_of[sub_account_address] ?? s.as_of_seq
           }))
       })
     ])
@@ -227,6 +241,79 @@ describe("UserSnapshots", () => {
         const error = yield* Effect.flip(snapshots.take("u", topic, undefined))
         assert.strictEqual(error.reason, "BackendUnavailable")
       }
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("lists no balance of a deleted sub-account", () => {
+    const s = state()
+    s.accounts = [
+      { sub_account_address: "a", deleted: false },
+      { sub_account_address: "b", deleted: true }
+    ]
+    return Effect.gen(function* () {
+      const { list } = yield* (yield* UserSnapshots).take("u", "account_balance", undefined)
+      assert.deepStrictEqual(list, [{ sub_account_address: "a", seq: 0 } as never])
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("waits for the latest of several responses of the referee", () => {
+    const s = state()
+    s.accounts = ["a", "b"].map((sub_account_address) => ({ sub_account_address, deleted: false }))
+    s.as_of = { a: 51, b: 50 }
+    return Effect.gen(function* () {
+      const behind = yield* Effect.flip((yield* UserSnapshots).take("u", "account_balance", undefined))
+      assert.strictEqual(behind.reason, "BackendLagging")
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("needs for each topic the backend of its records, and names a late one", () => {
+    const s = state()
+    const late = { ...well, ill: true, illness: "behind" } as const
+    const reasons = Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      return yield* Effect.forEach(["order", "execution", "position", "account_balance"] as const, (topic) =>
+        Effect.match(snapshots.take("u", topic, undefined), {
+          onSuccess: () => "taken",
+          onFailure: ({ reason }) => reason
+        })
+      )
+    }).pipe(Effect.provide(live(s)))
+    return Effect.gen(function* () {
+      s.referee = late
+      assert.deepStrictEqual(yield* reasons, ["taken", "taken", "BackendLagging", "BackendLagging"])
+      s.referee = well
+      s.health = late
+      assert.deepStrictEqual(yield* reasons, ["BackendLagging", "BackendLagging", "taken", "taken"])
+      s.health = { ...late, illness: "stalled" }
+      assert.deepStrictEqual(yield* reasons, ["BackendUnavailable", "BackendUnavailable", "taken", "taken"])
+    })
+  })
+
+  it.effect("resumes nothing of a numbering that ends while it waits or reads", () => {
+    const s = state()
+    s.head = 1
+    s.events = [1, 2, 3, 4].map((seq) => ({ seq, topic: "order" }) as never)
+    return Effect.gen(function* () {
+      const { replay } = yield* UserSnapshots
+      const waiting = yield* Effect.forkChild(replay("u", { stream_id: "s1", seq: 3 }), { startImmediately: true })
+      s.stream_id = "s2"
+      s.head = 4
+      for (const listener of s.listeners) listener()
+      assert.isUndefined(yield* Fiber.join(waiting))
+      s.onEvents = () => (s.stream_id = "s3")
+      assert.isUndefined(yield* replay("u", { stream_id: "s2", seq: 1 }))
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("reads the open orders of a bound credential only for its sub-accounts", () => {
+    const s = state()
+    s.orders = 1
+    return Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      yield* snapshots.take("u", "order", new Set(["a", "b"]))
+      assert.deepStrictEqual(s.selected, ["a", "b"])
+      yield* snapshots.take("u", "order", undefined)
+      assert.isUndefined(s.selected)
     }).pipe(Effect.provide(live(s)))
   })
 })

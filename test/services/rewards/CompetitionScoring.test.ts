@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import type { Event } from "../../../src/domain/Event.ts"
 import { Grant } from "../../../src/domain/Grant.ts"
@@ -8,18 +9,18 @@ import type { Execution } from "../../../src/domain/Execution.ts"
 import type { Scoring } from "../../../src/domain/Scoring.ts"
 import { DAY_MS, HOUR_MS } from "../../../src/domain/Time.ts"
 import { allScopes, type Caller } from "../../../src/domain/User.ts"
-import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { type CompetitionFields, Competitions } from "../../../src/services/rewards/Competitions.ts"
 import { Cursors } from "../../../src/services/operations/Cursors.ts"
 import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
-import { History } from "../../../src/services/History.ts"
+import { History, HistoryUnavailable } from "../../../src/services/History.ts"
 import { MarketView } from "../../../src/services/markets/MarketView.ts"
 import { ReadYourWrites } from "../../../src/services/read-model/ReadYourWrites.ts"
 import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
 import { CompetitionStore } from "../../../src/services/rewards/CompetitionStore.ts"
-import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
+import { Outpaced, RewardStore } from "../../../src/services/rewards/RewardStore.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
 import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
 import { body, event, instrument, START, symbol, userOf, uuid } from "../../../verification/harness/Records.ts"
@@ -668,5 +669,174 @@ describe("a competition", () => {
       yield* count
       assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "1000", rank: 1 })
     }).pipe(Effect.scoped)
+  )
+
+  test(
+    "counts nothing of its last day after its end",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const end_time_ms = START + DAY_MS + HOUR_MS
+      const { id } = yield* competitions.create({ ...winter, end_time_ms, scoring: plain("volume") })
+      yield* clock.set(START + 2 * DAY_MS)
+      yield* commit(
+        fill(alice, START + DAY_MS, { exec_value: "1000" }),
+        fill(alice, end_time_ms, { exec_value: "7000" })
+      )
+      yield* count
+      assert.deepInclude((yield* placements(id))[0], { metric_value: "1000" })
+    })
+  )
+
+  test(
+    "is finalized only after all fills, also if they take exactly one step",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      const over = winter.end_time_ms + HOUR_MS
+      const fills = Array.from({ length: 1_000 }, (_, i) => fill(alice, START + i, { exec_value: "1" }))
+      yield* commit(...fills, fill(bob, START + DAY_MS, { exec_value: "3000" }), tick(over))
+      yield* clock.set(over)
+      yield* count
+      assert.strictEqual((yield* competitions.get(id)).status, "finalized")
+      assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "3000", rank: 1, projected_xp: "750000" })
+    })
+  )
+
+  test(
+    "that is canceled while its end is counted grants nothing",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const competitions = yield* Competitions
+      const store = yield* CompetitionStore
+      const rewards = yield* RewardStore
+      yield* login(alice)
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      const canceled = once(Effect.orDie(Effect.asVoid(competitions.change(id, { status: "cancelled" }))))
+      const there = yield* anotherGateway(
+        Context.make(CompetitionStore, { ...store, settle: (id) => Effect.andThen(canceled, store.settle(id)) })
+      )
+      const over = winter.end_time_ms + HOUR_MS
+      yield* commit(fill(alice, START, { exec_value: "1000" }), tick(over))
+      yield* clock.set(over)
+      yield* there.count
+      assert.strictEqual((yield* competitions.get(id)).status, "cancelled")
+      const granted = yield* rewards.list({ user_id: alice.user_id, status: undefined, limit: 10, after: undefined })
+      assert.deepStrictEqual(granted, [])
+    }).pipe(Effect.scoped)
+  )
+
+  test(
+    "grants nothing to a wallet without a rank",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const competitions = yield* Competitions
+      const rewards = yield* RewardStore
+      const { count } = yield* CompetitionScoring
+      yield* Effect.all([login(alice), login(bob)])
+      const { id } = yield* competitions.create({ ...winter, scoring: { ...plain("volume"), min_active_days: 2 } })
+      const over = winter.end_time_ms + HOUR_MS
+      yield* commit(
+        fill(alice, START, { exec_value: "1000" }),
+        fill(bob, START + 1, { exec_value: "500" }),
+        fill(bob, START + DAY_MS, { exec_value: "500" }),
+        tick(over)
+      )
+      yield* clock.set(over)
+      yield* count
+      const granted = (user: typeof alice) =>
+        Effect.map(rewards.list({ user_id: user.user_id, status: undefined, limit: 10, after: undefined }), (list) =>
+          list.map(({ amount }) => amount)
+        )
+      assert.deepStrictEqual([yield* granted(alice), yield* granted(bob)], [[], ["10000"]])
+    })
+  )
+
+  test(
+    "lasts 366 days at most, and names the bounds of its end",
+    Effect.gen(function* () {
+      const competitions = yield* Competitions
+      const details = (change: Partial<CompetitionFields>) =>
+        Effect.match(competitions.create({ ...winter, slug: "long", ...change }), {
+          onSuccess: ({ status }): unknown => status,
+          onFailure: (error) => (error._tag === "Refused" ? error.details : error._tag)
+        })
+      const longest = START + 366 * DAY_MS
+      assert.deepStrictEqual(yield* details({ end_time_ms: longest + 1 }), { field: "end_time_ms", max: longest })
+      assert.deepStrictEqual(yield* details({ end_time_ms: START }), { field: "end_time_ms", min: START + 1 })
+      assert.deepStrictEqual(yield* details({ start_time_ms: 0, end_time_ms: START - 1 }), {
+        field: "end_time_ms",
+        max: 366 * DAY_MS
+      })
+      const now = yield* Clock.currentTimeMillis
+      assert.deepStrictEqual(yield* details({ start_time_ms: now - DAY_MS, end_time_ms: now }), {
+        field: "end_time_ms",
+        min: now + 1
+      })
+      assert.strictEqual(yield* details({ end_time_ms: longest }), "scheduled")
+    })
+  )
+
+  test(
+    "that has ended takes a new description along with its status as shown",
+    Effect.gen(function* () {
+      const competitions = yield* Competitions
+      const { id } = yield* competitions.create(winter)
+      yield* clock.set(winter.end_time_ms)
+      const changed = yield* competitions.change(id, { description_md: "over", status: "ended" })
+      assert.deepInclude(changed, { description_md: "over", status: "ended" })
+    })
+  )
+
+  test(
+    "keeps the multipliers that wallets had when it was finalized",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const competitions = yield* Competitions
+      const accounts = yield* Accounts
+      yield* login(alice)
+      const there = yield* anotherGateway(
+        Context.make(Accounts, {
+          ...accounts,
+          user: (id) => Effect.map(accounts.user(id), (user) => user && { ...user, multiplier_bps: 20_000 })
+        })
+      )
+      const { id } = yield* competitions.create({ ...winter, scoring: plain("volume") })
+      const over = winter.end_time_ms + HOUR_MS
+      yield* commit(fill(alice, START, { exec_value: "1000" }), tick(over))
+      yield* clock.set(over)
+      yield* there.count
+      // since then it is 10,000 again
+      assert.deepInclude((yield* placements(id))[0], { rank: 1, projected_xp: "2000000" })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.each([new AccountsUnavailable({}), new HistoryUnavailable({}), new Outpaced()])(
+    "is counted every five seconds, also after a failure: $_tag",
+    (failure) => {
+      let counts = 0
+      const running = () => Effect.suspend(() => (counts++ === 0 ? Effect.fail(failure as never) : Effect.succeed([])))
+      const mocked = CompetitionScoring.layer.pipe(
+        Layer.provide([
+          Layer.mock(Accounts)({}),
+          Layer.mock(BanList)({}),
+          Layer.mock(CompetitionStore)({ running }),
+          Layer.mock(History)({}),
+          Layer.mock(TradingStatistics)({}),
+          Layer.mock(RewardStore)({})
+        ])
+      )
+      return Effect.gen(function* () {
+        yield* TestClock.adjust("4999 millis")
+        assert.strictEqual(counts, 1)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(counts, 2)
+        yield* TestClock.adjust("5 seconds")
+        assert.strictEqual(counts, 3)
+      }).pipe(Effect.provide(mocked))
+    }
   )
 })

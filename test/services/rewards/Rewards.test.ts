@@ -1,19 +1,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import type { Event } from "../../../src/domain/Event.ts"
 import { Grant } from "../../../src/domain/Grant.ts"
 import type { Execution } from "../../../src/domain/Execution.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import { allScopes, type Caller } from "../../../src/domain/User.ts"
+import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { Cursors } from "../../../src/services/operations/Cursors.ts"
 import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
-import { History } from "../../../src/services/History.ts"
+import { DomainError } from "../../../src/services/DomainError.ts"
+import { History, HistoryUnavailable } from "../../../src/services/History.ts"
 import { commandIdOf } from "../../../src/services/operations/Ids.ts"
 import { ReferralFees } from "../../../src/services/rewards/ReferralFees.ts"
 import { ReferralStore } from "../../../src/services/rewards/ReferralStore.ts"
 import { Rewards } from "../../../src/services/rewards/Rewards.ts"
-import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
+import { Outpaced, RewardStore } from "../../../src/services/rewards/RewardStore.ts"
 import {
   type Command,
   CommandRefused,
@@ -45,6 +48,8 @@ const reward_id = uuid(7)
 
 /** A sequencer that keeps what it was sent, and answers what a test says. */
 const submitted: Array<Command> = []
+/** Whether the backend is away. */
+let isAway = false
 let answer: () => Effect.Effect<void, SubmitError> = () => Effect.void
 const sequencer = Layer.mock(Sequencer)({
   commands_down_ms: () => 0,
@@ -71,8 +76,13 @@ const layer = Layer.mergeAll(Rewards.layer, ReferralFees.layer).pipe(
       SqliteStores.rewards,
       sequencer,
       signingKeys(1),
-      Layer.mock(BackendAvailability)({ sequencer: Effect.void }),
-      Layer.mock(SubAccounts)({ resolve: (_, address) => Effect.succeed([address!]) })
+      Layer.mock(BackendAvailability)({
+        sequencer: Effect.suspend(() => (isAway ? Effect.fail(new DomainError("BackendUnavailable")) : Effect.void))
+      }),
+      Layer.mock(SubAccounts)({
+        resolve: (_, address) =>
+          address === bob.account(0) ? Effect.fail(new DomainError("SubAccountNotFound")) : Effect.succeed([address!])
+      })
     )
   )
 )
@@ -80,6 +90,7 @@ const test = <E>(name: string, run: Effect.Effect<void, E, Layer.Success<typeof 
   it.effect(name, () => {
     submitted.length = 0
     answer = () => Effect.void
+    isAway = false
     return Effect.andThen(clock.set(START), Effect.provide(run, Layer.fresh(layer))).pipe(Effect.provide(clock.layer))
   })
 
@@ -207,6 +218,41 @@ describe("a claim", () => {
   )
 
   test(
+    "before the reward's day is over pays nothing",
+    Effect.gen(function* () {
+      const store = yield* RewardStore
+      const reward = {
+        reward_id,
+        user_id: alice.user_id,
+        kind: "referral" as const,
+        asset: "USDC",
+        amount: "1",
+        source_id: "2026-01-01",
+        created_time: START,
+        due_time: START + DAY_MS
+      }
+      const to = { to: 1, stream: "s", through: START }
+      yield* store.accrue("referral", yield* store.counted("referral"), to, [reward])
+      assert.strictEqual(yield* claim(v0), "RewardPending")
+      assert.deepStrictEqual(submitted, [])
+    })
+  )
+
+  test(
+    "while the backend is away sets no destination, and one to a foreign sub-account pays nothing",
+    Effect.gen(function* () {
+      yield* grant
+      isAway = true
+      assert.strictEqual(yield* claim(v0), "BackendUnavailable")
+      isAway = false
+      assert.strictEqual(yield* claim(bob.account(0)), "SubAccountNotFound")
+      assert.deepStrictEqual(submitted, [])
+      assert.strictEqual(yield* claim(v1), "claimed")
+      assert.deepStrictEqual(paidTo(), [v1])
+    })
+  )
+
+  test(
     "of many at once succeeds once",
     Effect.gen(function* () {
       yield* grant
@@ -322,5 +368,62 @@ describe("referral fees", () => {
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-02 1.5 claimable", "2026-01-01 2 claimable"])
     })
+  )
+
+  test(
+    "of a day that ended exactly at the last count are final",
+    Effect.gen(function* () {
+      const { count } = yield* ReferralFees
+      const history = yield* History
+      yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
+      seq = 0
+      yield* commit(fill(START, { base_fee: "10" }), tick(START + DAY_MS))
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-01 1 claimable"])
+      yield* history.clear((yield* history.position)!, { epoch: "e1", seq: 0, began: 0, ts_ms: 0, stream: "f2-0" })
+      seq = 0
+      yield* commit(fill(START, { base_fee: "30" }))
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-01 1 claimable"])
+    })
+  )
+
+  test(
+    "of a day stay open until all its executions are counted",
+    Effect.gen(function* () {
+      seq = 0
+      const { count } = yield* ReferralFees
+      yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
+      const fills = Array.from({ length: 1_500 }, (_, i) => fill(START + i, { base_fee: "1" }))
+      yield* commit(...fills, tick(START + DAY_MS))
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-01 150 claimable"])
+    })
+  )
+
+  it.effect.each([new AccountsUnavailable({}), new HistoryUnavailable({}), new Outpaced()])(
+    "are counted every five seconds, also after a failure: $_tag",
+    (failure) => {
+      let counts = 0
+      const counted = () =>
+        Effect.suspend(() =>
+          counts++ === 0 ? Effect.fail(failure as never) : Effect.succeed({ to: 0, stream: undefined, through: 0 })
+        )
+      const mocked = ReferralFees.layer.pipe(
+        Layer.provide([
+          Layer.mock(History)({ moment: () => Effect.undefined as never }),
+          Layer.mock(ReferralStore)({}),
+          Layer.mock(RewardStore)({ counted })
+        ])
+      )
+      return Effect.gen(function* () {
+        yield* TestClock.adjust("4999 millis")
+        assert.strictEqual(counts, 1)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(counts, 2)
+        yield* TestClock.adjust("5 seconds")
+        assert.strictEqual(counts, 3)
+      }).pipe(Effect.provide(mocked))
+    }
   )
 })

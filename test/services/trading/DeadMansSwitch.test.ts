@@ -298,6 +298,23 @@ describe("the dead-man's switch", () => {
       )
     )
 
+    it.effect("cancels again in a window that another gateway has begun after the cancel, and did not end", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v0, 5))
+          yield* store.set(userId, setting(v1, 60))
+          const [, other] = [yield* start, yield* start]
+          yield* TestClock.adjust("6 seconds")
+          const before = canceled().length
+          yield* other.switches.set(tokenCaller, setting(v0, 5))
+          for (let turn = 0; turn < 200; turn++) yield* Effect.yieldNow
+          yield* other.kill
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(canceled().slice(before).toSorted(), [v0, v1].toSorted())
+        })
+      )
+    )
+
     it.effect("cancels nothing after another gateway has switched it off in the window", () =>
       restarts(({ canceled, start, store }) =>
         Effect.gen(function* () {
@@ -524,6 +541,66 @@ describe("the dead-man's switch", () => {
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(commands, [])
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("stores an absence after a second, and none because the gateway closes its own connections", () => {
+    const { layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      const store = yield* DeadMansSwitchStore
+      presence.came(userId)
+      yield* enable(v1, 10)
+      presence.went(userId)
+      yield* TestClock.adjust("999 millis")
+      assert.isUndefined(yield* store.absence(userId))
+      yield* TestClock.adjust("1 millis")
+      assert.isDefined(yield* store.absence(userId))
+      presence.came(userId)
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(yield* store.absence(userId))
+      yield* (yield* Lifecycle).stop
+      presence.went(userId)
+      yield* TestClock.adjust("2 seconds")
+      assert.isUndefined(yield* store.absence(userId))
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("forgets the absence of a user without an enabled switch, and stores the next one", () => {
+    const { canceled, layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      const store = yield* DeadMansSwitchStore
+      const switches = yield* DeadMansSwitch
+      const setting = { sub_account_address: v1, enabled: true, time_window: 10 }
+      presence.came(userId)
+      yield* enable(v1, 10)
+      presence.went(userId)
+      yield* TestClock.adjust("2 seconds")
+      assert.isDefined(yield* store.absence(userId))
+      yield* switches.set(tokenCaller, { ...setting, enabled: false })
+      yield* TestClock.adjust("2 seconds")
+      assert.isUndefined(yield* store.absence(userId))
+      yield* switches.set(tokenCaller, setting)
+      yield* TestClock.adjust("2 seconds")
+      assert.isDefined(yield* store.absence(userId))
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(canceled(), [v1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("forgets an absence that was stored before its start, of a user who is connected by then", () => {
+    const { layer, presence } = slowFleet()
+    return Effect.gen(function* () {
+      const store = yield* DeadMansSwitchStore
+      yield* store.set(userId, { sub_account_address: v1, enabled: true, time_window: 10 })
+      yield* store.absent(userId, 0)
+      yield* store.window(userId, { sub_account_address: v1, began_ms: 0, canceled: true })
+      presence.tell(userId, true)
+      yield* Effect.gen(function* () {
+        for (let turn = 0; turn < 200; turn++) yield* Effect.yieldNow
+        assert.isUndefined(yield* store.absence(userId))
+      }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(SqliteStores.deadMansSwitches))
   })
 
   it.effect("waits for a store that does not respond", () => {
