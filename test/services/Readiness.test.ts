@@ -12,7 +12,12 @@ import { CredentialLease } from "../../src/services/identity/CredentialLease.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
 import { btc } from "../http/Fixture.ts"
 
-const world = (database: { up: boolean } = { up: true }, lease = new ManualLease(), commands = { down_ms: 0 }) =>
+const world = (
+  database: { up: boolean } = { up: true },
+  lease = new ManualLease(),
+  commands = { down_ms: 0 },
+  markets = [btc]
+) =>
   Readiness.layer.pipe(
     Layer.provide(Layer.succeed(CredentialLease, lease)),
     Layer.provideMerge(
@@ -20,7 +25,7 @@ const world = (database: { up: boolean } = { up: true }, lease = new ManualLease
         BackendHealth.layer,
         Lifecycle.layer,
         Layer.mock(Sequencer)({ commands_down_ms: () => commands.down_ms }),
-        Layer.mock(MarketView)({ instruments: () => [btc] } as never),
+        Layer.mock(MarketView)({ instruments: () => markets } as never),
         Layer.mock(History)({
           position: Effect.suspend(() =>
             database.up ? Effect.undefined : Effect.fail(new HistoryUnavailable({ cause: "gone" }))
@@ -46,6 +51,29 @@ describe("/ready reports why the gateway should not receive traffic", () => {
       assert.deepStrictEqual(yield* reasons, ["Starting"])
       yield* wellNow
       assert.deepStrictEqual(yield* reasons, [])
+    }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("markets that are not loaded", () => {
+    const markets: Array<typeof btc> = []
+    return Effect.gen(function* () {
+      yield* wellNow
+      assert.deepStrictEqual(yield* reasons, ["Starting"])
+      markets.push(btc)
+      assert.deepStrictEqual(yield* reasons, [])
+    }).pipe(Effect.provide(world(undefined, undefined, undefined, markets)))
+  })
+
+  it.effect("histories that take no event, as a database that is unavailable", () =>
+    Effect.gen(function* () {
+      yield* wellNow
+      const health = yield* BackendHealth
+      health.sawHistory({ unwritten_events: 1, written_seq: 1 })
+      for (let seconds = 0; seconds < 16; seconds++) {
+        yield* TestClock.adjust("1 second")
+        yield* wellNow
+      }
+      assert.deepStrictEqual(yield* reasons, ["DatabaseUnavailable"])
     }).pipe(Effect.provide(world()))
   )
 

@@ -371,6 +371,34 @@ describe("a change at another gateway", () => {
       assert.isUndefined(yield* Fiber.join(reading))
       assert.isUndefined(yield* second.find(hex))
     }).pipe(Effect.scoped))
+
+  test("that revokes a key ends its grant where the key is read next", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const accounts = yield* Accounts
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      const { hex } = Wallets.walletNo(50)
+      const { grant } = (yield* keys.find(hex))!.caller
+      yield* accounts.changeApiKey(api_key_id, { revoked: true })
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(grant.ended)
+      assert.isUndefined(yield* keys.find(hex))
+      assert.strictEqual(grant.ended, "revoked")
+    }))
+
+  test("that revokes a key is complete when no request of the key is in progress", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      const { grant } = (yield* keys.find(Wallets.walletNo(50).hex))!.caller
+      grant.hold()
+      const revoking = yield* Effect.forkChild(keys.revoke(USER, api_key_id))
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual(grant.ended, "revoked")
+      assert.isUndefined(revoking.pollUnsafe())
+      grant.release()
+      yield* Fiber.join(revoking)
+    }))
 })
 
 describe("the time of last use", () => {

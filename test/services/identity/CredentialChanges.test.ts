@@ -14,6 +14,7 @@ import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { History } from "../../../src/services/History.ts"
 import { Sequencer } from "../../../src/services/Sequencer.ts"
+import { monotonicMillis } from "../../../src/services/operations/Monotonic.ts"
 import { InvalidationBus, type InvalidationsMissed } from "../../../src/services/operations/InvalidationBus.ts"
 import { shiftedClock } from "../../doubles/ShiftedClock.ts"
 import * as Ids from "../../doubles/Ids.ts"
@@ -460,4 +461,22 @@ describe("the start of a gateway", () => {
       const started = yield* Effect.exit(gateway({ reads }))
       assert.isTrue(Exit.isFailure(started))
     }))
+
+  it.effect("is waited for beyond a renewal that is itself old, and no older read shortens it", () =>
+    Effect.gen(function* () {
+      const lease = yield* Lease.CredentialLease
+      const now = monotonicMillis(yield* Clock.Clock)
+      const waiting = yield* Effect.forkChild(Lease.current(lease), { startImmediately: true })
+      lease.renew(now - 600)
+      yield* TestClock.adjust("0 millis")
+      assert.isUndefined(waiting.pollUnsafe())
+      lease.renew(now)
+      yield* Fiber.join(waiting)
+      lease.renew(now - 300)
+      yield* TestClock.adjust("599 millis")
+      assert.isTrue(lease.isCurrent())
+      yield* TestClock.adjust("1 millis")
+      assert.isFalse(lease.isCurrent())
+    }).pipe(Effect.provide(Layer.fresh(Lease.layer)))
+  )
 })

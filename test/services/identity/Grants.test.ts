@@ -90,6 +90,23 @@ describe("grants", () => {
     }).pipe(Effect.provide(Grants.layer))
   )
 
+  it.effect("of tokens end by their time of issue, the last one included; those of API keys have none", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      const [old, last, next, key] = [
+        grants.issue("old", "user", 4),
+        grants.issue("last", "user", 5),
+        grants.issue("next", "user", 6),
+        grants.issue("key", "user")
+      ]
+      grants.endIssued(5, "revoked")
+      assert.deepStrictEqual(
+        [old, last, next, key].map(({ ended }) => ended),
+        ["revoked", "revoked", undefined, undefined]
+      )
+    }).pipe(Effect.provide(Grants.layer))
+  )
+
   it.effect("delay a change by ten seconds at most", () =>
     Effect.gen(function* () {
       const grants = yield* Grants

@@ -382,4 +382,14 @@ describe.skipIf(jws === undefined)("published cases", () => {
       }
     }).pipe(Effect.provide(tokens()))
   )
+
+  it.effect("issued just after the database was replaced is newer than all that is revoked by it", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const service = yield* Tokens
+      service.distrust(NOW + 500)
+      const { token } = yield* service.issue(user)
+      assert.deepInclude(yield* service.verify(token), { user_id: user.user_id })
+    }).pipe(Effect.provide(tokens()))
+  )
 })

@@ -443,4 +443,14 @@ describe("MarketState, risk", () => {
       prev_price_24h: "80"
     })
   })
+
+  it("shows the last price of the sample while the market has no trade, and no side of a book with a gap", () => {
+    const { apply, read, view } = setting()
+    apply(body.instrument(), body.prices({ mark_price: "101", last_price: "100.5" }))
+    assert.strictEqual(view.ticker(symbol)!.last_price, "100.5")
+    read({ as_of_seq: 2, book_seq: 1, bids: [bid(5)] })
+    assert.strictEqual(view.ticker(symbol)!.bid1_price, "5")
+    apply(body.book(3, [bid(6)], []))
+    assert.isUndefined(view.ticker(symbol)!.bid1_price)
+  })
 })

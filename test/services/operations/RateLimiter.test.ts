@@ -3,7 +3,12 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { addRate, type Rate, tightest } from "../../../src/domain/RateHeaders.ts"
 import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
-import { type Bucket, RateLimiter, type RateLimiterOptions } from "../../../src/services/operations/RateLimiter.ts"
+import {
+  type Bucket,
+  RateLimiter,
+  type RateLimiterOptions,
+  RateWitness
+} from "../../../src/services/operations/RateLimiter.ts"
 import { RateLimitStore, RateLimitStoreUnavailable } from "../../../src/services/operations/RateLimitStore.ts"
 
 const limiter = (options: RateLimiterOptions) =>
@@ -183,5 +188,26 @@ describe("rate headers", () => {
     assert.strictEqual(tightest([rate, undefined, token]), token)
     assert.strictEqual(tightest([token, rate]), token)
     assert.strictEqual(tightest([empty, refused, token]), refused)
+  })
+
+  it.effect("a bucket of cancels may be given a size of its own", () =>
+    Effect.gen(function* () {
+      const { peek } = yield* RateLimiter
+      assert.deepInclude(yield* peek("token-cancels", "a"), { limit: 4 })
+      assert.deepInclude(yield* peek("token", "a"), { limit: 3 })
+    }).pipe(Effect.provide(limiter({ mode: "enforce", limits: { token: 3, "token-cancels": 4 } })))
+  )
+
+  it.effect("reports each count to the witness of its request, and no state that was only read", () => {
+    const seen: Array<Rate> = []
+    return Effect.gen(function* () {
+      const { peek, take, takeAll } = yield* RateLimiter
+      yield* peek("token", "a")
+      const rates = [yield* take("token", "a"), yield* takeAll([{ bucket: "token", key: "a" }], 2)]
+      assert.deepStrictEqual<ReadonlyArray<Rate | undefined>>(seen, rates)
+    }).pipe(
+      Effect.provideService(RateWitness, (rate) => void seen.push(rate)),
+      Effect.provide(limiter({ mode: "enforce" }))
+    )
   })
 })

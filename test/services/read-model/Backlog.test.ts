@@ -1,6 +1,6 @@
 import { assert, describe, it } from "vitest"
 import type { Event } from "../../../src/domain/Event.ts"
-import { Projecting } from "../../../src/domain/Projection.ts"
+import { type ModelPosition, Projecting } from "../../../src/domain/Projection.ts"
 import { Backlog } from "../../../src/services/read-model/Backlog.ts"
 import { body, event, symbol, userOf } from "../../../verification/harness/Records.ts"
 
@@ -79,5 +79,33 @@ describe("a backlog", () => {
     backlog.replaceDivided({ ...projections[0]!, after: { ...projections[0]!.position, seq: 1 } }, rest)
     assert.isUndefined(divided())
     assert.deepStrictEqual([backlog.events, backlog.since_ms], [2, 1])
+  })
+
+  it("names why a position of the history does not follow it", () => {
+    const at: ModelPosition = { epoch: "e1", began: 3, seq: 5, ts_ms: 0, stream: "s", version: 2 }
+    const backlog = new Backlog(at)
+    const rebuilt = "the read model was rebuilt"
+    assert.deepStrictEqual(
+      [
+        at,
+        { ...at, seq: 6 },
+        { ...at, epoch: "e2" },
+        { ...at, began: 4 },
+        { ...at, stream: "t" },
+        { ...at, version: 3 },
+        { ...at, seq: 4 },
+        undefined
+      ].map((position) => backlog.faultOf(position)),
+      [
+        undefined,
+        undefined,
+        rebuilt,
+        rebuilt,
+        rebuilt,
+        "the read model has version 3",
+        "the history went back to 4",
+        "the history is empty"
+      ]
+    )
   })
 })

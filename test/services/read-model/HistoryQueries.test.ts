@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Cursor from "../../../src/domain/Cursor.ts"
+import type { Movement } from "../../../src/domain/Account.ts"
 import type { Execution } from "../../../src/domain/Execution.ts"
 import type { Order } from "../../../src/domain/Order.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
@@ -10,7 +11,7 @@ import { type ListQuery, OFFSET_MAX, type OrderQuery } from "../../../src/servic
 import type { ListRequest, Page, SpanRequest } from "../../../src/services/operations/Paging.ts"
 import { HistoryQueries, type ListFailure } from "../../../src/services/read-model/HistoryQueries.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
-import { foreign, policies, tokenCaller, v0, v1 } from "../../http/Fixture.ts"
+import { foreign, policies, tokenCaller, v0, v1, well } from "../../http/Fixture.ts"
 
 const now = 1_767_225_600_000
 
@@ -301,6 +302,59 @@ describe("the lists", () => {
       const deep = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100 + 1, per_page: 100 }))
       assert.deepInclude(deep, { reason: "OutOfRange" })
       assert.deepStrictEqual(asked, [0, 30, OFFSET_MAX - 100])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a cursor is valid for the sub-accounts of its key and for its statuses, in any order", () => {
+    const next = { rows: [], next: { time: 9, id: 4 } }
+    const layer = policies({ history: { orders: () => Effect.succeed(next) } })
+    const bound = (...addresses: ReadonlyArray<string>): Caller => ({ ...tokenCaller, bound_to: new Set(addresses) })
+    return Effect.gen(function* () {
+      const { orders } = yield* HistoryQueries
+      const { next_page_cursor: ofBoth } = yield* orders(bound(v0, v1), {})
+      yield* orders(bound(v1, v0), { cursor: ofBoth })
+      assert.deepInclude(yield* Effect.flip(orders(bound(v1), { cursor: ofBoth })), { reason: "InvalidCursor" })
+      const { next_page_cursor: ofTwo } = yield* orders(tokenCaller, { order_status: ["New", "Filled"] })
+      yield* orders(tokenCaller, { order_status: ["Filled", "New"], cursor: ofTwo })
+      const other = yield* Effect.flip(orders(tokenCaller, { order_status: ["New"], cursor: ofTwo }))
+      assert.deepInclude(other, { reason: "InvalidCursor" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("name the source of a deposit, and show a bound key the transfers between its own sub-accounts", () => {
+    const asked: Array<ReadonlyArray<string> | undefined> = []
+    const layer = policies({
+      history: {
+        movements: ({ within }) => {
+          asked.push(within)
+          const rows = ["faucet", "0xabc"].map((reference) => ({ reference }) as Movement)
+          return Effect.succeed({ rows, next: undefined })
+        }
+      }
+    })
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      const { list } = yield* lists.deposits(tokenCaller, {})
+      assert.deepStrictEqual(
+        list.map(({ source }) => source),
+        ["faucet", "rail"]
+      )
+      const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+      yield* lists.transfers(bound, {})
+      yield* lists.transfers(tokenCaller, {})
+      yield* lists.deposits(bound, {})
+      assert.deepStrictEqual(asked, [undefined, [v1], undefined, undefined])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("are refused while the sequencer is ill, open orders too", () => {
+    const layer = policies({ health: { sequencer: () => ({ ...well, connected: false, ill: true }) } })
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      for (const list of [lists.openOrders, lists.orders, lists.executions, lists.executionsAt, lists.transfers]) {
+        const refused = yield* Effect.flip(list(tokenCaller, {}) as Effect.Effect<unknown, unknown>)
+        assert.deepInclude(refused, { reason: "BackendUnavailable" })
+      }
     }).pipe(Effect.provide(layer))
   })
 })

@@ -3,6 +3,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceState } from "../../../src/domain/Account.ts"
 import { marketAddress } from "../../../src/domain/Address.ts"
+import type { FeeRate, Ticker } from "../../../src/domain/Market.ts"
 import type { PositionState } from "../../../src/domain/Position.ts"
 import type { Caller } from "../../../src/domain/User.ts"
 import type { LastRecord } from "../../../src/services/History.ts"
@@ -342,4 +343,43 @@ describe("holdings", () => {
       }
     }).pipe(Effect.provide(policies(world({ health: { referee: () => ({ ...well, connected: false, ill: true }) } }))))
   )
+
+  it.effect("sum up the next funding, which a long pays at a positive rate, and show isolated margin", () => {
+    const held = [
+      record("position", 1, position(v0, "BTC-USDC", 5)),
+      record("position", 2, {
+        ...position(v1, "BTC-USDC", 6),
+        side: "Sell",
+        position_value: "5000",
+        isolated_margin: "900"
+      })
+    ]
+    const layer = policies({
+      ...world({
+        history: { lastRecords: (_user, topic) => Effect.succeed(ofTopic([...records.slice(0, 2), ...held], topic)) }
+      }),
+      markets: { ticker: () => ({ funding_rate: "0.001" }) as Ticker }
+    })
+    return Effect.gen(function* () {
+      const { positions, summary } = yield* (yield* PortfolioQueries).portfolio(tokenCaller)
+      assert.deepStrictEqual(
+        positions.map(({ margin, size }) => [size, margin]),
+        [
+          ["0.2", "1200"],
+          ["-0.2", "900"]
+        ]
+      )
+      assert.strictEqual(summary.unrealized_funding_total, "-7")
+      assert.strictEqual(summary.total_margin_used, "10")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("show the fee rates of one market or of all", () => {
+    const rates = ["BTC-USDC", "ETH-USDC"].map((symbol) => ({ symbol }) as FeeRate)
+    return Effect.gen(function* () {
+      const { feeRates } = yield* PortfolioQueries
+      assert.deepStrictEqual(yield* feeRates(tokenCaller, "BTC-USDC"), rates.slice(0, 1))
+      assert.deepStrictEqual(yield* feeRates(tokenCaller, undefined), rates)
+    }).pipe(Effect.provide(policies({ referee: { feeRates: () => Effect.succeed(rates) } })))
+  })
 })

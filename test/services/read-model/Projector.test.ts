@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Duration, Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, Deferred, Duration, Effect, Fiber, Layer, Logger, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { monotonicMillis } from "../../../src/services/operations/Monotonic.ts"
 import { aheadOf } from "../../../verification/harness/Clocks.ts"
 import * as RecordJson from "../../../src/domain/RecordJson.ts"
 import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
+import { Feed } from "../../../src/services/Feed.ts"
 import { History, HistoryUnavailable } from "../../../src/services/History.ts"
 import { type MarketChange, MarketView } from "../../../src/services/markets/MarketView.ts"
 import { HistoryWriter } from "../../../src/services/read-model/HistoryWriter.ts"
@@ -216,6 +217,43 @@ describe("Projector", () => {
         feed.followed.map((at) => at?.seq),
         [undefined, 1, 2]
       )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("follows a feed that ends again and again after longer pauses, until one lasts for ten seconds", () => {
+    let follows = 0
+    let lasts_ms = 0
+    const feed = Layer.succeed(Feed, {
+      follow: () =>
+        Stream.fromEffectDrain(
+          Effect.suspend(() => {
+            follows++
+            return Effect.sleep(lasts_ms)
+          })
+        )
+    })
+    const layer = Projector.layer().pipe(
+      Layer.provide(HistoryWriter.layer()),
+      Layer.provide(Layer.fresh(SqliteStores.history)),
+      Layer.provide([feed, new ScriptedBackend().layer, BackendHealth.layer, Logger.layer([])])
+    )
+    /** In steps: each pause begins when the fiber runs. */
+    const pass = (ms: number) =>
+      Effect.forEach(Array.from({ length: ms / 50 }), () => TestClock.adjust("50 millis"), { discard: true })
+    return Effect.gen(function* () {
+      yield* eventually("followed", () => follows === 1)
+      // 50 ms, doubled up to 2 s
+      yield* pass(3_150)
+      assert.strictEqual(follows, 7)
+      yield* pass(4_000)
+      assert.strictEqual(follows, 9)
+      lasts_ms = 10_050
+      yield* pass(2_000)
+      assert.strictEqual(follows, 10)
+      yield* pass(10_050)
+      assert.strictEqual(follows, 10)
+      yield* pass(50)
+      assert.strictEqual(follows, 11)
     }).pipe(Effect.provide(layer))
   })
 

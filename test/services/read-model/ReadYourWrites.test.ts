@@ -101,4 +101,14 @@ describe("own writes", () => {
       assert.deepStrictEqual(held, [userId, userId])
     }).pipe(Effect.provide(layer))
   })
+
+  it.effect("are all waited for by what the orders of others change, whoever was acknowledged last", () => {
+    const { layer, waited } = world()
+    return Effect.gen(function* () {
+      yield* submit("a", 9, cancel)
+      yield* submit("b", 8, cancel)
+      yield* (yield* ReadYourWrites).awaitAll
+      assert.deepStrictEqual(waited, [9])
+    }).pipe(Effect.provide(layer))
+  })
 })

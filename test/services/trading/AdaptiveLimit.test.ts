@@ -22,6 +22,22 @@ describe("a limit that follows the delay", () => {
     assert.strictEqual(limit.value, 200)
   })
 
+  it("grows at a delay of exactly the target, and falls by a tenth above it", () => {
+    const limit = new AdaptiveLimit(options)
+    rounds(limit, 1, 500, 0)
+    assert.strictEqual(limit.value, 110)
+    const slow = new AdaptiveLimit(options)
+    rounds(slow, 1, 501, 0)
+    assert.strictEqual(slow.value, 90)
+  })
+
+  it("stays in a round that delayed no work, though the round before it did", () => {
+    const limit = new AdaptiveLimit(options)
+    rounds(limit, 1, 200, 0)
+    rounds(limit, 1, 200, 1_000, false)
+    assert.strictEqual(limit.value, 110)
+  })
+
   it("stays while it delays no work: the delay is no evidence for a higher limit then", () => {
     const limit = new AdaptiveLimit(options)
     rounds(limit, 20, 10, 0, false)

@@ -83,12 +83,12 @@ class World {
       Layer.provideMerge(MetricsRegistry.layer)
     )
 
-  answer(command_id: string, exit: Exit.Exit<number, SubmitError>): Effect.Effect<void> {
+  answer(command_id: string, exit: Exit.Exit<number, SubmitError>, duplicate = false): Effect.Effect<void> {
     const ack = Exit.map(exit, (seq) => ({
       seq,
       accepted_at_ms: 1,
       orders: [],
-      duplicate: false,
+      duplicate,
       version: undefined,
       result: undefined
     }))
@@ -335,5 +335,16 @@ describe("admission of commands", () => {
         yield* rounds(from + 200, 12, 60, isShownFirst)
       }
     }).pipe(Effect.provide(world.layer({ limits: { initial: 16, min: 8, max: 64, target_ms: 100 } })))
+  })
+
+  it.effect("a repeated command frees its slot with its acknowledgement: it has no events of its own", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* send("1")
+      yield* send("2")
+      assert.deepStrictEqual(world.submitted, ["1"])
+      yield* world.answer("1", Exit.succeed(9), true)
+      assert.deepStrictEqual(world.submitted, ["1", "2"])
+    }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 })

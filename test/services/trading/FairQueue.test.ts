@@ -77,6 +77,7 @@ describe("a fair queue", () => {
       queue.push(item[0]!, item, at)
     }
     assert.deepStrictEqual(queue.expired(90), ["a1", "a2", "b1"])
+    assert.deepStrictEqual(queue.expired(100), [], "not before this time")
     assert.deepStrictEqual(all(queue), ["a3", "b2"])
   })
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import type { Caller } from "../../../src/domain/User.ts"
 import { Positions } from "../../../src/services/trading/Positions.ts"
 import type { Command } from "../../../src/services/Sequencer.ts"
@@ -150,6 +151,16 @@ describe("positions", () => {
       assert.strictEqual(yield* refused(tokenCaller, "NO-USDC"), "SymbolNotFound")
       assert.strictEqual(yield* refused(tokenCaller, "BTC-USDC"), "BackendLagging")
       assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("report a late read model, after a second, where the changed margin is not shown", () => {
+    const { layer } = desk({ history: { lastRecords: () => Effect.succeed([]) } })
+    return Effect.gen(function* () {
+      const positions = yield* Positions
+      const late = yield* Effect.forkChild(Effect.flip(positions.addMargin(tokenCaller, { ...named, margin: "1" })))
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* Fiber.join(late), { reason: "BackendLagging" })
     }).pipe(Effect.provide(layer))
   })
 })
