@@ -737,7 +737,7 @@ describe("a competition", () => {
       const rewards = yield* RewardStore
       const { count } = yield* CompetitionScoring
       yield* Effect.all([login(alice), login(bob)])
-      const { id } = yield* competitions.create({ ...winter, scoring: { ...plain("volume"), min_active_days: 2 } })
+      yield* competitions.create({ ...winter, scoring: { ...plain("volume"), min_active_days: 2 } })
       const over = winter.end_time_ms + HOUR_MS
       yield* commit(
         fill(alice, START, { exec_value: "1000" }),
@@ -822,7 +822,7 @@ describe("a competition", () => {
       const mocked = CompetitionScoring.layer.pipe(
         Layer.provide([
           Layer.mock(Accounts)({}),
-          Layer.mock(BanList)({}),
+          Layer.mock(BanList)({ isBanned: () => false, refusedThrough: () => 0, apply: () => {} }),
           Layer.mock(CompetitionStore)({ running }),
           Layer.mock(History)({}),
           Layer.mock(TradingStatistics)({}),
