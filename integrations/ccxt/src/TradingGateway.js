@@ -1,6 +1,6 @@
 /**
  * The gateway's feeds as CCXT's `watch` methods. Books are verified by sequence and checksum, and reloaded after a fault. After a
- * reconnect the private topics resume at their last event; what cannot be resumed begins with a snapshot.
+ * reconnect the private topics resume at their last event. What cannot be resumed begins with a snapshot, and what that lacks is read by REST.
  */
 import { NetworkError } from "ccxt"
 import { Rest } from "./Rest.js"
@@ -11,6 +11,8 @@ const DEPTHS = [1, 50, 200, 1000]
 const CHECKSUM_LEVELS = 25
 /** Records that are kept of each kind, or candles of each market. */
 const KEPT_MAX = 1000
+/** Most time in ms by which the event of an order follows its creation. */
+const EVENT_LATE_MAX_MS = 60_000
 
 /** The name of a topic's records; those of a private topic are apart for each sub-account. */
 const feedOf = (topic, address) => (address === undefined ? topic : `${topic}::${address}`)
@@ -40,8 +42,9 @@ export class TradingGateway extends Rest {
   #books = new Map()
   #updates = new Map()
   #candles = new Map()
-  /** Position in the stream of each private topic. */
+  /** Position in the stream of each private topic, and the time of its last event. */
   #since = new Map()
+  #times = new Map()
   /** Names of watchers that did not wait when fills were lost: their next call fails. */
   #losses = new Set()
   #balance = { list: [] }
@@ -88,9 +91,6 @@ export class TradingGateway extends Rest {
       case "error":
         this.handleError(client, message)
         break
-      case "subscribed":
-        if (message.resume?.recovered === false) for (const topic of message.args) this.handleLoss(client, topic)
-        break
       case "event":
         this.handleEvent(client, message)
     }
@@ -101,12 +101,52 @@ export class TradingGateway extends Rest {
     delete client.subscriptions.authenticated
     client.reject(this.errorOf(401, message), "authenticated")
   }
-  /** A position that cannot be resumed: snapshots follow, but fills have none. */
-  handleLoss(client, topic) {
-    this.#since.delete(topic)
-    if (topic !== "execution") return
+  /** A snapshot that follows a position: the events between them are lost. */
+  handleGap(client, topic, list) {
+    if (topic === "account_balance") return undefined // its snapshot is complete
+    if (topic === "execution") return this.loseFills(client)
+    const [since, time] = [this.#since.get(topic), this.#times.get(topic)]
+    return this.readMissed(client, topic, time, list).catch((error) => {
+      // the next connection finds the same gap, and reads again
+      this.#since.set(topic, since)
+      this.#times.set(topic, time)
+      const current = this.clients[client.url]
+      current?.onError(error)
+      current?.close()
+    })
+  }
+  /** Reads what a snapshot lacks: orders that became final since a time, and positions that were closed. */
+  async readMissed(client, topic, time, list) {
+    const isOrder = topic === "order"
+    const keyOf = ({ order_id, sub_account_address, symbol }) =>
+      isOrder ? order_id : `${sub_account_address} ${symbol}`
+    const isOpen = ({ side, status }) => (isOrder ? status === "open" : side !== undefined)
+    const shown = new Set(list.map(keyOf))
+    const feeds = [...this.#updates].filter(([feed]) => feed.split("::")[0] === topic)
+    const known = feeds.flatMap(([, updates]) => updates.all().map((record) => ({ record, updates })))
+    const missed = []
+    for (const { record, updates } of known) {
+      if (!isOpen(record) || shown.has(keyOf(record.info))) continue
+      const { order_id, sub_account_address, symbol } = record.info
+      const { list: rows } = isOrder
+        ? await this.privateGetOrderHistory({ sub_account_address, order_id })
+        : await this.privateGetPositionList({ sub_account_address, symbol })
+      // an event that arrived meanwhile is newer
+      if (updates.has(record)) missed.push(...rows)
+    }
+    if (isOrder) {
+      for (const { record } of known) shown.add(keyOf(record.info))
+      const request = { start_time: Math.max(0, time - EVENT_LATE_MAX_MS) }
+      const rows = await this.rowsOf("privateGetOrderHistory", { request }, true)
+      const created = rows.filter((row) => !shown.has(row.order_id) && !isOpen(this.parseOrder(row)))
+      missed.push(...created.toReversed())
+    }
+    this.handleRecords(client, topic, missed, PARSERS[topic].bind(this))
+  }
+  /** Fills have no snapshot, and one that is reported late could be counted twice: their watchers fail once. */
+  loseFills(client) {
     for (const [feed, updates] of this.#updates) {
-      if (feed.split("::")[0] !== topic) continue
+      if (feed.split("::")[0] !== "execution") continue
       this.#updates.delete(feed)
       for (const hash of updates.hashes) {
         if (hash in client.futures) client.reject(this.lossError(), hash)
@@ -141,7 +181,9 @@ export class TradingGateway extends Rest {
       this.handleRecords(client, topic, data.list, (trade) => this.parseTrade({ ...trade, symbol: data.symbol }))
     else if (kind === "kline") this.handleCandles(client, topic, data)
     else if (data.stream_id !== undefined) {
+      if (data.type === "snapshot" && this.#since.has(topic)) this.handleGap(client, topic, data.list)
       this.#since.set(topic, { stream_id: data.stream_id, seq: data.seq })
+      this.#times.set(topic, data.mts)
       if (kind === "account_balance") this.handleBalance(client, topic, data)
       else {
         // funding payments are executions, but no trades: fetchFundingHistory has them

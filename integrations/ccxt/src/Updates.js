@@ -33,12 +33,19 @@ export class Updates {
   hasFresh(symbol = "") {
     return (this.#fresh.get(symbol)?.length ?? 0) > 0
   }
+  /** The newest record of each id, oldest first. */
+  all() {
+    return [...this.#records.values()]
+  }
+  /** Whether a record is still the newest of its id. */
+  has(record) {
+    return this.#records.get(this.#idOf(record)) === record
+  }
   /** The records since the last call, or with `isAll` every record. */
   take(symbol = "", isAll = false) {
     const fresh = this.#fresh.get(symbol) ?? []
     this.#fresh.set(symbol, [])
     if (!isAll) return fresh
-    const all = [...this.#records.values()]
-    return symbol === "" ? all : all.filter((record) => record.symbol === symbol)
+    return symbol === "" ? this.all() : this.all().filter((record) => record.symbol === symbol)
   }
 }

@@ -1,0 +1,136 @@
+/** The caller's own streams of integrations/ccxt on a complete exchange: after a gap, in a liquidation, and with several watchers. */
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { type Account, type Any, exchangeOf, hasCcxt, load, openAccount } from "../../verification/ccxt/Ccxt.ts"
+import { SYMBOL } from "../../verification/ccxt/Session.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+
+const SLOW = { timeout: 20_000 }
+
+describe.skipIf(!hasCcxt)("the own streams of the exchange of CCXT", () => {
+  let TradingGateway: Any
+  let gateway: Exchange
+  let account: Account
+  let exchange: Any
+  let other: Any
+  let price: number
+  beforeAll(async () => {
+    ;({ TradingGateway } = await load())
+    gateway = await startExchange()
+    account = await openAccount(gateway.url)
+    exchange = exchangeOf(TradingGateway, gateway.url, account)
+    other = exchangeOf(TradingGateway, gateway.url, await openAccount(gateway.url))
+    await exchange.loadMarkets()
+    await other.loadMarkets()
+    price = Number(exchange.priceToPrecision(SYMBOL, (await exchange.fetchTicker(SYMBOL)).markPrice))
+  }, 90_000)
+  afterAll(async () => {
+    await exchange?.close()
+    await other?.close()
+    await gateway?.close()
+  })
+
+  /** Runs with an exchange object of the same caller, with markets. */
+  const withAnother = async (options: object, run: (one: Any) => Promise<void>): Promise<void> => {
+    const one = exchangeOf(TradingGateway, gateway.url, account)
+    Object.assign(one, options)
+    await one.loadMarkets()
+    try {
+      await run(one)
+    } finally {
+      await exchange.cancelAllOrders(SYMBOL)
+      await one.close()
+    }
+  }
+  /** Cuts the connection of private streams, whose position the gateway then does not know any more. */
+  const cut = async (one: Any, topic: string): Promise<void> => {
+    const lost = one.watchBalance().catch(() => "lost")
+    const client = one.clients[one.urlOf(true)]
+    const data = { type: "update", stream_id: "gone", seq: 5, ts: Date.now(), mts: Date.now(), list: [] }
+    one.handleMessage(client, { op: "event", topic, data })
+    client.connection.terminate()
+    assert.strictEqual(await lost, "lost")
+  }
+  const rest = (at: number) => exchange.createOrder(SYMBOL, "limit", "buy", 0.001, at)
+  /** Watches until the records satisfy a condition; `seen` has the newest of each id. */
+  const watchUntil = async (
+    watch: () => Promise<ReadonlyArray<Any>>,
+    isDone: (seen: Map<string, Any>) => boolean,
+    idOf: (record: Any) => string = ({ id }) => id
+  ): Promise<Map<string, Any>> => {
+    const seen = new Map<string, Any>()
+    while (!isDone(seen)) for (const record of await watch()) seen.set(idOf(record), record)
+    return seen
+  }
+
+  describe("after a gap", () => {
+    for (const newUpdates of [true, false]) {
+      it(`has the final status of each order, ${newUpdates ? "as updates" : "in the list"}`, SLOW, async () => {
+        await withAnother({ newUpdates }, async (one) => {
+          const [kept, canceled, filled] = await Promise.all([rest(45_000), rest(45_001), rest(price)])
+          const watch = () => one.watchOrders(SYMBOL)
+          await watchUntil(watch, (seen) => [kept, canceled, filled].every(({ id }) => seen.has(id)))
+          await cut(one, "order")
+          await exchange.cancelOrder(canceled.id, SYMBOL)
+          await other.createOrder(SYMBOL, "limit", "sell", 0.001, price)
+          const brief = await rest(45_002)
+          await exchange.cancelOrder(brief.id, SYMBOL)
+          const statuses = (seen: Map<string, Any>) =>
+            [kept, canceled, filled, brief].map(({ id }) => seen.get(id)?.status)
+          const after = await watchUntil(
+            watch,
+            (seen) => !statuses(seen).slice(1).includes("open") && seen.has(brief.id)
+          )
+          assert.deepStrictEqual(statuses(after), ["open", "canceled", "closed", "canceled"])
+        })
+      })
+    }
+
+    it("has a position that was closed in between", SLOW, async () => {
+      await withAnother({}, async (one) => {
+        await other.createOrder(SYMBOL, "limit", "sell", 0.002, price)
+        await exchange.createOrder(SYMBOL, "limit", "buy", 0.002, price)
+        const watch = () => one.watchPositions([SYMBOL])
+        const sizeOf = (seen: Map<string, Any>) => seen.get(SYMBOL)?.contracts
+        await watchUntil(
+          watch,
+          (seen) => sizeOf(seen) > 0,
+          ({ symbol }) => symbol
+        )
+        await cut(one, "position")
+        await other.createOrder(SYMBOL, "limit", "buy", 1, price)
+        await exchange.closePosition(SYMBOL)
+        await other.cancelAllOrders(SYMBOL)
+        await watchUntil(
+          watch,
+          (seen) => sizeOf(seen) === 0,
+          ({ symbol }) => symbol
+        )
+      })
+    })
+
+    it("reads the lost orders again where that failed", SLOW, async () => {
+      await withAnother({}, async (one) => {
+        const canceled = await rest(45_001)
+        const watch = () => one.watchOrders(SYMBOL)
+        await watchUntil(watch, (seen) => seen.has(canceled.id))
+        await cut(one, "order")
+        await exchange.cancelOrder(canceled.id, SYMBOL)
+        const { fetch } = one
+        let failures = 0
+        one.fetch = (...args: ReadonlyArray<unknown>) => {
+          if (!String(args[0]).includes("order/history") || failures > 0) return fetch.apply(one, args)
+          failures++
+          throw new Error("no network")
+        }
+        let errors = 0
+        const retried = () =>
+          watch().catch(() => {
+            errors++
+            return []
+          })
+        await watchUntil(retried, (seen) => seen.get(canceled.id)?.status === "canceled")
+        assert.deepStrictEqual([failures, errors], [1, 1])
+      })
+    })
+  })
+})
