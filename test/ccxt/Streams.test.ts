@@ -4,7 +4,7 @@ import { type Account, type Any, exchangeOf, hasCcxt, load, openAccount } from "
 import { SYMBOL } from "../../verification/ccxt/Session.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
-const SLOW = { timeout: 20_000 }
+const SLOW = { timeout: 90_000 }
 
 describe.skipIf(!hasCcxt)("the own streams of the exchange of CCXT", () => {
   let TradingGateway: Any
