@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Account, type Any, exchangeOf, hasCcxt, load, openAccount } from "../../verification/ccxt/Ccxt.ts"
 import { SYMBOL } from "../../verification/ccxt/Session.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
 
 const SLOW = { timeout: 90_000 }
 
@@ -131,6 +132,68 @@ describe.skipIf(!hasCcxt)("the own streams of the exchange of CCXT", () => {
         await watchUntil(retried, (seen) => seen.get(canceled.id)?.status === "canceled")
         assert.deepStrictEqual([failures, errors], [1, 1])
       })
+    })
+  })
+
+  it("has the trades of a liquidation, over REST as in the stream", SLOW, async () => {
+    const addresses = (await exchange.privateGetUserSubAccounts()).list.map((one: Any) => one.sub_account_address)
+    const poor = addresses.find((address: string) => address !== account.sub_account_address)
+    const on = { sub_account_address: poor }
+    await exchange.transfer("USDC", 1_000, account.sub_account_address, poor)
+    const move = (to: number) =>
+      fetch(`${gateway.url}/api/v1/admin/index-price`, {
+        method: "PUT",
+        headers: { ...basic, "content-type": "application/json" },
+        body: JSON.stringify({ symbol: "BTC-USDC", price: String(to) })
+      })
+    await withAnother({}, async (one) => {
+      try {
+        const watch = () => one.watchMyTrades(SYMBOL, undefined, undefined, on)
+        const first = watch()
+        await one.watchBalance()
+        await other.createOrder(SYMBOL, "limit", "sell", 0.1, price)
+        const { id } = await exchange.createOrder(SYMBOL, "limit", "buy", 0.1, price, on)
+        assert.strictEqual((await first)[0].order, id)
+        const taken = watch()
+        // the loss is nearly the wallet, and the book has no bid
+        await move(price * 0.836)
+        const [bust] = await taken
+        assert.deepInclude(bust, { side: "sell", amount: 0.1, takerOrMaker: "taker", symbol: SYMBOL })
+        assert.deepInclude(bust.fee, { cost: 0, currency: "USDC" })
+        assert.strictEqual(bust.info.exec_type, "BustTrade")
+        assert.isAbove(bust.price, price * 0.82)
+        const trades = await exchange.fetchMyTrades(SYMBOL, undefined, undefined, on)
+        assert.deepStrictEqual(
+          trades.map((trade: Any) => trade.id),
+          [trades[0].id, bust.id]
+        )
+        assert.deepStrictEqual(trades[1], bust)
+        assert.deepStrictEqual(await exchange.fetchOrderTrades(bust.order, SYMBOL, undefined, undefined, on), [bust])
+      } finally {
+        await move(price)
+      }
+    })
+  })
+
+  it("has as many trades as asked for, without funding payments among them", SLOW, async () => {
+    await withAnother({}, async (one) => {
+      const of = (exec_type: string, i: number) => ({
+        exec_id: `${i}`,
+        exec_type,
+        symbol: "BTC-USDC",
+        side: "Buy",
+        exec_time: i
+      })
+      const rows = ["Funding", "AdlTrade", "Funding", "BustTrade", "Trade", "Trade"].map((kind, i) => of(kind, 10 - i))
+      one.privateGetExecutionList = async ({ cursor = 0, limit }: Any) => {
+        const end = cursor + limit
+        return { list: rows.slice(cursor, end), next_page_cursor: end < rows.length ? end : "" }
+      }
+      const kinds = async (since?: number, limit?: number) =>
+        (await one.fetchMyTrades(SYMBOL, since, limit)).map(({ info }: Any) => info.exec_type)
+      assert.deepStrictEqual(await kinds(), ["Trade", "Trade", "BustTrade", "AdlTrade"])
+      assert.deepStrictEqual(await kinds(undefined, 2), ["BustTrade", "AdlTrade"])
+      assert.deepStrictEqual(await kinds(1, 3), ["Trade", "Trade", "BustTrade"])
     })
   })
 })

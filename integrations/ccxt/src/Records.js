@@ -213,6 +213,10 @@ export class Records extends Exchange {
 
   // ---- trades, orders, positions
 
+  /** Whether an execution is a trade. Those of a liquidation are; funding payments are in `fetchFundingHistory`. */
+  isTrade({ exec_type }) {
+    return exec_type !== "Funding"
+  }
   /** A public trade, or an execution of the caller. */
   parseTrade(trade, market = undefined) {
     const isOwn = "exec_id" in trade

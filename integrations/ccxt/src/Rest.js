@@ -347,18 +347,20 @@ export class Rest extends Records {
   }
   /**
    * Rows of a list over its pages. Pages begin with the newest row, but a caller who gives `since` wants the oldest ones after it: then, and
-   * with `isWhole`, they are read to their end.
+   * with `isWhole`, they are read to their end. `isKept` selects rows.
    */
-  async rowsOf(method, { limit, request, since }, isWhole = false) {
+  async rowsOf(method, { limit, request, since }, isWhole = false, isKept = undefined) {
     const wanted = isWhole || since !== undefined ? Infinity : limit || ROWS_DEFAULT
     const rows = []
-    let page = { limit: Math.min(wanted, PAGE_MAX), ...request }
+    let page = { limit: isKept === undefined ? Math.min(wanted, PAGE_MAX) : PAGE_MAX, ...request }
     for (let i = 0; i < PAGES_MAX; i++) {
       const { list, next_page_cursor: cursor } = await this[method](page)
-      rows.push(...list)
+      rows.push(...(isKept === undefined ? list : list.filter(isKept)))
       if (cursor === "" || rows.length >= wanted) return rows
       page = { ...page, cursor }
     }
+    // the newest rows are enough for a caller without a start
+    if (wanted !== Infinity) return rows
     throw new BadRequest(`${this.id} reads ${PAGES_MAX} pages at most: narrow the range with since and until`)
   }
 
@@ -832,8 +834,8 @@ export class Rest extends Records {
     return this.fetchOrders(symbol, since, limit, { order_status, ...this.paramsOf(params) })
   }
   async fetchMyTrades(symbol = undefined, since = undefined, limit = undefined, params = {}) {
-    const known = await this.ownFilters(symbol, since, limit, { exec_type: "Trade", ...this.paramsOf(params) })
-    const list = await this.rowsOf("privateGetExecutionList", known)
+    const known = await this.ownFilters(symbol, since, limit, params)
+    const list = await this.rowsOf("privateGetExecutionList", known, false, this.isTrade)
     return this.parseTrades(list, known.market, known.since, known.limit)
   }
   async fetchOrderTrades(id, symbol = undefined, since = undefined, limit = undefined, params = {}) {

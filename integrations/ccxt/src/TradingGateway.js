@@ -185,11 +185,7 @@ export class TradingGateway extends Rest {
       this.#since.set(topic, { stream_id: data.stream_id, seq: data.seq })
       this.#times.set(topic, data.mts)
       if (kind === "account_balance") this.handleBalance(client, topic, data)
-      else {
-        // funding payments are executions, but no trades: fetchFundingHistory has them
-        const list = data.list.filter((record) => record.exec_type !== "Funding")
-        this.handleRecords(client, topic, list, PARSERS[kind].bind(this))
-      }
+      else this.handleRecords(client, topic, data.list.filter(this.isTrade), PARSERS[kind].bind(this))
     }
   }
 
