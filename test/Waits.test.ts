@@ -48,6 +48,7 @@ const PAUSES: Readonly<Record<string, string>> = {
   "test/services/identity/CredentialChanges.test.ts": VIRTUAL,
   "test/services/operations/BackendHealth.test.ts": RATE,
   "test/services/read-model/PortfolioQueries.test.ts": VIRTUAL,
+  "test/services/read-model/Projector.test.ts": VIRTUAL,
   "test/ws/RawSocket.ts": POLL,
   "test/ws/Resets.test.ts": POLL,
   "test/ws/Session.test.ts": RATE,

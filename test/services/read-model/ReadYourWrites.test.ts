@@ -102,7 +102,7 @@ describe("own writes", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("are all waited for by what the orders of others change, whoever was acknowledged last", () => {
+  it.effect("are all waited for by what the orders of others change, in any order of their acknowledgements", () => {
     const { layer, waited } = world()
     return Effect.gen(function* () {
       yield* submit("a", 9, cancel)
