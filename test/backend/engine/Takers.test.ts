@@ -41,7 +41,7 @@ describe("the simulated takers", () => {
     assert.strictEqual(bench.state.orders.size(), 4 * 20)
   })
 
-  it("keep each position within the limit of its style", () => {
+  it("keep each position within the limit of its style", { timeout: 120_000 }, () => {
     const bench = live()
     const limits = new Map(
       [5_000, 25_000, 100_000, 300_000].map((limit, index) => [subAccountAddress(SIM_TAKERS_ROOT, index), limit])

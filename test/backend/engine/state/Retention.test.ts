@@ -125,24 +125,28 @@ for (const [name, { add, read }] of Object.entries(kinds))
   })
 
 describe("closed orders", () => {
-  it("are known, with their account, for the newest 500,000 at least and 1,000,000 at most", () => {
-    const { state } = setup()
-    const count = 1_200_000
-    const close = (number: number) =>
-      Retention.retainClosedOrder(state, {
-        number,
-        status: OrderStatus.ORDER_STATUS_FILLED,
-        account: { index: number % 7 }
-      } as Order)
-    const known = (number: number) => Retention.closedOrder(state, number)
-    for (let number = 1; number <= count; number++) {
-      close(number)
-      if (number >= 500_000 && known(number - 499_999) === undefined) assert.fail(`too few after ${number}`)
+  it(
+    "are known, with their account, for the newest 500,000 at least and 1,000,000 at most",
+    { timeout: 120_000 },
+    () => {
+      const { state } = setup()
+      const count = 1_200_000
+      const close = (number: number) =>
+        Retention.retainClosedOrder(state, {
+          number,
+          status: OrderStatus.ORDER_STATUS_FILLED,
+          account: { index: number % 7 }
+        } as Order)
+      const known = (number: number) => Retention.closedOrder(state, number)
+      for (let number = 1; number <= count; number++) {
+        close(number)
+        if (number >= 500_000 && known(number - 499_999) === undefined) assert.fail(`too few after ${number}`)
+      }
+      for (const number of [count, count - 1, count - 499_999])
+        assert.deepStrictEqual(known(number), { status: OrderStatus.ORDER_STATUS_FILLED, account: number % 7 })
+      for (const number of [1, count - 1_000_000, count + 1]) assert.isUndefined(known(number), String(number))
     }
-    for (const number of [count, count - 1, count - 499_999])
-      assert.deepStrictEqual(known(number), { status: OrderStatus.ORDER_STATUS_FILLED, account: number % 7 })
-    for (const number of [1, count - 1_000_000, count + 1]) assert.isUndefined(known(number), String(number))
-  })
+  )
 })
 
 describe("the hash of the state", () => {
