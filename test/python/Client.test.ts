@@ -91,6 +91,14 @@ describe.skipIf(!hasPython)("the Python client", () => {
     return { trader, env: { GATEWAY_KEY: seed } }
   }
 
+  /** A seller whose funds other sales have not used up. */
+  const openSeller = async () => {
+    const { trader: seller } = await openTrader()
+    const { sub_account_address } = (await seller.user.subAccounts()).list[0]!
+    await seller.account.faucet({ sub_account_address, asset: "USDC", amount: "90000" })
+    return { seller, sub_account_address }
+  }
+
   it("passes its own tests", SLOW, async () => {
     const { stderr } = await python(["-m", "unittest", "discover", "-s", "tests"])
     const [, count] = /Ran (\d+) tests/u.exec(stderr)!
@@ -233,6 +241,65 @@ asyncio.run(main())
     }
   )
 
+  it(
+    "continues with one quote a side after a crash, on its own sub-account, and turns its switch off",
+    SLOW,
+    async () => {
+      const { env, trader } = await openTrader()
+      const first = (await trader.user.subAccounts()).list[0]!.sub_account_address
+      const second = (await trader.user.createSubAccount({ label: "second" })).sub_account_address
+      const open = async () => (await trader.order.realtime({})).list
+      const bid = (sub_account_address: string, price: string) =>
+        trader.order.create({
+          sub_account_address,
+          symbol: SYMBOL,
+          side: "Buy",
+          order_type: "Limit",
+          qty: "0.01",
+          price
+        })
+      try {
+        await trader.account.faucet({ sub_account_address: second, asset: "USDC", amount: "1000" })
+        // killed as soon as its first quote is placed
+        const program = `import os, maker
+quote = maker.Maker.quote
+maker.Maker.quote = lambda self, *values: (quote(self, *values), os._exit(7))
+maker.main(60)`
+        const { code, errors } = await runPython(["-c", program], env)
+        assert.strictEqual(code, 7, errors)
+        assert.deepStrictEqual(
+          (await open()).map(({ side }) => side),
+          ["Buy"]
+        )
+        // one that was on its way when the maker was killed
+        await bid(first, "50000")
+        const { order_id } = await bid(second, "50000")
+        const seen = Promise.withResolvers<ReadonlyArray<string>>()
+        const again = await runPython(["-u", join(examples, "maker.py"), "3"], env, (_, lines) => {
+          if (lines.length === 2)
+            void open()
+              .then((orders) =>
+                orders.map(({ side, sub_account_address }) => `${side} ${sub_account_address}`).toSorted()
+              )
+              .then(seen.resolve, seen.reject)
+        })
+        assert.strictEqual(again.code, 0, again.errors)
+        assert.deepStrictEqual(await seen.promise, [`Buy ${first}`, `Buy ${second}`, `Sell ${first}`].toSorted())
+        assert.deepStrictEqual(
+          (await open()).map((order) => order.order_id),
+          [order_id]
+        )
+        // a later program may place orders without a connection
+        assert.deepStrictEqual(
+          (await trader.order.switches()).list.map(({ enabled }) => enabled),
+          [false]
+        )
+      } finally {
+        trader.close()
+      }
+    }
+  )
+
   it("takes and closes a position", SLOW, async () => {
     // the bids outweigh the asks
     const book = await other.market.orderbook({ symbol: SYMBOL, depth: 1 })
@@ -244,6 +311,36 @@ asyncio.run(main())
     await other.order.cancelAll(market)
   })
 
+  it("closes the position of an earlier run before it takes another", SLOW, async () => {
+    const { env, trader } = await openTrader()
+    const market = { sub_account_address: vault, symbol: SYMBOL } as const
+    const book = await other.market.orderbook({ symbol: SYMBOL, depth: 1 })
+    await other.order.create({ ...market, side: "Buy", order_type: "Limit", qty: "5", price: book.bids[0]![0] })
+    try {
+      // killed between its purchase and the exit
+      const program = `import asyncio, os, taker
+async def killed(self, *_):
+    os._exit(7)
+taker.Taker.until = killed
+asyncio.run(taker.main(1))`
+      const { code, errors } = await runPython(["-c", program], env)
+      assert.strictEqual(code, 7, errors)
+      const again = await runPython([join(examples, "taker.py"), "1"], env)
+      assert.strictEqual(again.code, 0, again.errors)
+      let held = 0
+      const sizes = (await trader.execution.list({ exec_type: "Trade" })).list
+        .toReversed()
+        .map(
+          ({ exec_qty, side }) =>
+            (held = Math.round(1000 * held + (side === "Buy" ? 1000 : -1000) * Number(exec_qty)) / 1000)
+        )
+      assert.deepStrictEqual([Math.max(...sizes), held], [0.01, 0], again.lines.join())
+    } finally {
+      await other.order.cancelAll(market)
+      trader.close()
+    }
+  })
+
   it("keeps a grid, and continues it after a restart", SLOW, async () => {
     const first = runExample("grid.py", "1")
     // until one of the grid's bids is filled
@@ -251,33 +348,6 @@ asyncio.run(main())
     assert.match((await first)[0]!, /^Buy at \d/u)
     const state = JSON.parse(readFileSync(join(folder.path, "grid.json"), "utf8")) as { since: { seq: number } }
     assert.isAbove(state.since.seq, 0)
-  })
-
-  it("withdraws the orders of a grid that ended before its first record", SLOW, async () => {
-    const { env, trader } = await openTrader()
-    const state = { ...env, GRID_STATE: join(folder.path, "unsaved-grid.json") }
-    const open = async () => (await trader.order.realtime({})).list.map(({ order_id }) => order_id)
-    const run = (ends: string) =>
-      runPython(
-        ["-c", `import os, grid\nsave = grid.Grid.save\n${ends}\ngrid.Grid.save = save_and_end\ngrid.main(9)`],
-        state
-      )
-    try {
-      const unsaved = await run("save_and_end = lambda self, since: os._exit(7)")
-      assert.strictEqual(unsaved.code, 7, unsaved.errors)
-      const first = await open()
-      assert.isNotEmpty(first)
-      const saved = await run("save_and_end = lambda self, since: (save(self, since), os._exit(7))")
-      assert.strictEqual(saved.code, 7, saved.errors)
-      const second = await open()
-      assert.isNotEmpty(second)
-      assert.isEmpty(second.filter((id) => first.includes(id)))
-      // a next run continues with them
-      const kept = JSON.parse(readFileSync(state.GRID_STATE, "utf8")) as { open: Record<string, string> }
-      assert.includeMembers(Object.keys(kept.open), second)
-    } finally {
-      trader.close()
-    }
   })
 
   it("places no order of a grid twice after a crash between an order and its record", SLOW, async () => {
@@ -289,10 +359,7 @@ place, save, placed = grid.Grid.place, grid.Grid.save, []
 grid.Grid.place = lambda self, *order: (placed.append(order), place(self, *order))
 grid.Grid.save = lambda self, since: os._exit(7) if len(placed) > 8 else save(self, since)
 grid.main(9)`
-    // one whose funds other sales have not used up
-    const { trader: seller } = await openTrader()
-    const { sub_account_address } = (await seller.user.subAccounts()).list[0]!
-    await seller.account.faucet({ sub_account_address, asset: "USDC", amount: "90000" })
+    const { seller, sub_account_address } = await openSeller()
     try {
       const first = runPython(["-c", program], state)
       await until("orders of the grid", async () => (await trader.order.realtime({})).list.length > 0, WAIT_MS)
@@ -303,6 +370,39 @@ grid.main(9)`
       const prices = (await trader.order.history({})).list.map(({ price, side }) => `${side} ${price}`)
       assert.isAbove(prices.length, 8)
       assert.deepStrictEqual(prices, [...new Set(prices)])
+    } finally {
+      trader.close()
+      seller.close()
+    }
+  })
+
+  it("builds one grid after a crash between its first orders", SLOW, async () => {
+    const { env, trader } = await openTrader()
+    const state = { ...env, GRID_STATE: join(folder.path, "half-grid.json") }
+    // ends where the third order is placed
+    const program = `import os, grid
+place, placed = grid.Grid.place, []
+def killed(self, *order):
+    place(self, *order)
+    placed.append(order)
+    if len(placed) == 3:
+        os._exit(7)
+grid.Grid.place = killed
+grid.main(9)`
+    // refused ones too: some are past the market
+    const orders = async () => (await trader.order.history({})).list.map(({ price, side }) => `${side} ${price}`)
+    const { seller, sub_account_address } = await openSeller()
+    try {
+      const first = await runPython(["-c", program], state)
+      assert.strictEqual(first.code, 7, first.errors)
+      assert.lengthOf(await orders(), 3)
+      const filled = async () => (await trader.order.history({ order_status: ["Filled"] })).list.length > 0
+      await sellUntilEnd(seller, sub_account_address, until("a fill of the absence", filled, WAIT_MS))
+      const again = await runPython([join(examples, "grid.py"), "1"], state)
+      assert.strictEqual(again.code, 0, again.errors)
+      // the fill has placed one more
+      const all = await orders()
+      assert.deepStrictEqual([all.length, new Set(all).size], [9, 9], String(all))
     } finally {
       trader.close()
       seller.close()

@@ -6,13 +6,13 @@ It follows its fills and keeps its position in the stream in a file: after a res
 
 import json
 import os
+import secrets
 import sys
-import uuid
 from decimal import Decimal
 from typing import Any, Dict, Optional
 
 from account import URL, api_key
-from trading_gateway import Exchange, Live, Resumed, Since, errors, rows
+from trading_gateway import Exchange, Resumed, Since, errors, rows
 from trading_gateway.models import ExecutionEvent, Side
 
 SYMBOL = "BTC-USDC"
@@ -21,14 +21,14 @@ STEPS = 4
 """Orders a side."""
 STEP = Decimal("0.0005")
 """Distance of two orders, as a part of the price."""
-MARK = "grid-"
-"""Start of the order_link_id of each first order of a grid."""
 
 
 class Grid:
     def __init__(self, exchange: Exchange, path: str) -> None:
         self.exchange = exchange
         self.path = path
+        self.name = secrets.token_hex(8)
+        """Part of the references of its first orders: a repeated build places none of them twice."""
         self.market: Dict[str, Any] = {"sub_account_address": exchange.sub_account, "symbol": SYMBOL}
         tick = exchange.market.instruments(symbol=SYMBOL).list[0].price_filter.tick_size
         price = exchange.market.tickers(symbol=SYMBOL).list[0].mark_price
@@ -38,34 +38,22 @@ class Grid:
         """Unfilled quantities of its orders."""
         self.fills = 0
 
-    def place(self, side: Side, price: Decimal, filled: Optional[str] = None) -> None:
-        """Places an order of the grid, `filled` being the order that it follows. A post-only order that would trade has moved past the
-        market: it is left out.
-        """
-        link = filled or f"{MARK}{uuid.uuid4().hex[:24]}"
+    def place(self, side: Side, price: Decimal, link: str) -> None:
+        """Places an order of the grid under a reference. A post-only order that would trade has moved past the market: it is left out."""
         order: Dict[str, Any] = {**self.market, "side": side, "qty": QTY, "price": price, "order_link_id": link}
         try:
             ref = self.exchange.order.create(order_type="Limit", post_only=True, **order)
             self.open[ref.order_id] = QTY
         except errors.DuplicateOrderLinkId as error:
-            # placed before a crash, after which the fill arrived again; so do fills of this order
+            # placed before a crash; its fills arrive again
             self.open[error.details["order_id"]] = QTY
         except errors.InsufficientBalance as error:
             print(f"not placed: {error}", flush=True)
 
     def build(self) -> None:
-        """Places the first orders. Those of a run that ended before it saved its own are withdrawn."""
-        now = self.exchange.order.realtime(symbol=SYMBOL)
-        for one in list(rows(self.exchange.order.realtime, symbol=SYMBOL)):
-            if (one.order_link_id or "").startswith(MARK):
-                try:
-                    self.exchange.order.cancel(order_id=one.order_id, **self.market)
-                except (errors.OrderAlreadyClosed, errors.OrderNotFound):
-                    pass
         for number in range(1, STEPS + 1):
-            self.place("Buy", self.centre - number * self.step)
-            self.place("Sell", self.centre + number * self.step)
-        self.save(Since(now.stream_id, now.seq))
+            self.place("Buy", self.centre - number * self.step, f"{self.name}-b{number}")
+            self.place("Sell", self.centre + number * self.step, f"{self.name}-s{number}")
 
     def filled(self, order_id: str, side: Side, price: Decimal, leaves_qty: Decimal) -> None:
         """Takes a fill; a whole one places the opposite order."""
@@ -94,28 +82,34 @@ class Grid:
                 state = json.load(file)
         except FileNotFoundError:
             return None
-        self.centre, self.step = Decimal(state["centre"]), Decimal(state["step"])
+        self.name, self.centre, self.step = state["name"], Decimal(state["centre"]), Decimal(state["step"])
         self.open = {order_id: Decimal(qty) for order_id, qty in state["open"].items()}
         return Since(**state["since"])
 
     def save(self, since: Since) -> None:
         open_orders = {order_id: str(qty) for order_id, qty in self.open.items()}
-        state = {"centre": str(self.centre), "step": str(self.step), "open": open_orders, "since": vars(since)}
+        state: Dict[str, Any] = {"name": self.name, "centre": str(self.centre), "step": str(self.step)}
+        state.update(open=open_orders, since=vars(since))
         with open(f"{self.path}.new", "w") as file:
             json.dump(state, file)
         os.replace(f"{self.path}.new", self.path)
 
     def run(self, fills: int) -> None:
         since = self.load()
+        if since is not None and not self.open:
+            self.build()
         for event in self.exchange.events(["execution"], since):
-            if isinstance(event, Live) and not self.open:
-                self.build()
-            elif isinstance(event, Resumed) and not event.recovered:
+            if isinstance(event, Resumed) and not event.recovered:
                 self.catch_up()
             elif isinstance(event, ExecutionEvent):
                 for one in event.data.list:
                     self.filled(one.order_id, one.side, one.order_price, one.leaves_qty)
-                self.save(Since(event.data.stream_id, event.data.seq))
+                position = Since(event.data.stream_id, event.data.seq)
+                # before its first order, so that a crash while it is built leaves no unknown order
+                self.save(position)
+                if since is None:
+                    since = position
+                    self.build()
             if self.fills >= fills:
                 return
 

@@ -49,7 +49,7 @@ class Maker:
     def position(self) -> Decimal:
         """The signed position: a short is negative."""
         size = Decimal(0)
-        for position in self.exchange.position.list(symbol=SYMBOL).list:
+        for position in self.exchange.position.list(**self.market).list:
             size += -position.size if position.side == "Sell" else position.size
         return size
 
@@ -84,7 +84,13 @@ class Maker:
         prices = self.prices(held)
         if prices is None:
             return
-        current = {order.side: order for order in self.exchange.order.realtime(symbol=SYMBOL).list}
+        current: Dict[Side, Order] = {}
+        for order in self.exchange.order.realtime(**self.market).list:
+            if order.side in current:
+                # one that was on its way when an earlier run was killed
+                self.quote(order.side, None, order)
+            else:
+                current[order.side] = order
         for side, price in prices.items():
             self.quote(side, price, current.get(side))
         print(f"bid {prices['Buy']}, ask {prices['Sell']}, position {held}", flush=True)
@@ -97,7 +103,8 @@ def main(seconds: float) -> None:
         if not maker.live.wait(CONNECT_S):
             raise SystemExit("the private stream does not open")
         # after a crash the gateway cancels the orders
-        exchange.order.set_switch(sub_account_address=exchange.sub_account, enabled=True, time_window=WINDOW_S)
+        switch: Dict[str, Any] = {"sub_account_address": exchange.sub_account, "time_window": WINDOW_S}
+        exchange.order.set_switch(**switch, enabled=True)
         end = time.monotonic() + seconds
         try:
             while time.monotonic() < end:
@@ -107,6 +114,8 @@ def main(seconds: float) -> None:
                 time.sleep(min(ROUND_S, max(0.0, end - time.monotonic())))
         finally:
             exchange.order.cancel_all(**maker.market)
+            # it would cancel the orders of later programs
+            exchange.order.set_switch(**switch, enabled=False)
 
 
 if __name__ == "__main__":

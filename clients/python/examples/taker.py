@@ -42,8 +42,11 @@ class Taker:
         async for event in self.exchange.events(["position"]):
             if isinstance(event, PositionEvent):
                 async with self.moved:
+                    if event.data.type == "snapshot":
+                        # it has open positions only
+                        self.size = Decimal(0)
                     for position in event.data.list:
-                        if position.symbol == SYMBOL:
+                        if self.market.items() <= vars(position).items():
                             self.size = position.size
                     self.moved.notify_all()
 
@@ -67,17 +70,24 @@ class Taker:
         (placed,) = (await self.exchange.order.history(order_id=ref.order_id)).list
         return placed.cum_exec_qty > 0
 
-    async def close(self) -> None:
-        """Closes what the exits have not closed."""
-        order: Dict[str, Any] = {**self.market, "qty": QTY, "time_in_force": "IOC", "reduce_only": True}
+    async def leave(self) -> None:
+        """Waits until the position is closed, and closes what the exits have not closed in time."""
+        if await self.until(False, HELD_MAX_S):
+            return
+        order: Dict[str, Any] = {**self.market, "qty": self.size, "time_in_force": "IOC", "reduce_only": True}
         try:
             await self.exchange.order.create(side="Sell", order_type="Market", **order)
         except ExchangeError as error:
             print(f"not closed: {error}", flush=True)
+        await self.until(False, HELD_MAX_S)
 
     async def trade(self, count: int) -> None:
         book = await self.exchange.book(SYMBOL)
         while count > 0:
+            if self.size:
+                # one of a run that was killed: its purchase may still arrive
+                await self.leave()
+                continue
             bids, asks = book.book.sides(LEVELS)
             is_wanted = book.book.sound and bool(asks) and share_of_bids(bids, asks) >= IMBALANCE
             if is_wanted and await self.buy(asks[0][0]):
@@ -85,9 +95,7 @@ class Taker:
                 print(f"bought at {asks[0][0]}", flush=True)
                 # it may be closed already
                 await self.until(True, HELD_MAX_S)
-                if not await self.until(False, HELD_MAX_S):
-                    await self.close()
-                    await self.until(False, HELD_MAX_S)
+                await self.leave()
                 print("closed", flush=True)
             elif not await book.changed():
                 return
@@ -97,6 +105,8 @@ async def main(trades: int) -> None:
     async with await AsyncExchange.connect(URL, key=api_key()) as exchange:
         tick = (await exchange.market.instruments(symbol=SYMBOL)).list[0].price_filter.tick_size
         taker = Taker(exchange, await exchange.sub_account(), tick)
+        (held,) = (await exchange.position.list(**taker.market)).list
+        taker.size = held.size
         follower = asyncio.ensure_future(taker.follow())
         await taker.trade(trades)
         follower.cancel()
