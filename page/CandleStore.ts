@@ -32,11 +32,12 @@ const ofTrades = (candle: Candle): Bar => ({
 })
 const hasTrades = ({ trade_count }: Candle): boolean => trade_count > 0
 
-/** Bars of both lists, oldest first. */
+/** Bars of both lists, oldest first; of two candles of one start the later one, which has more trades. */
 const merged = (marks: ReadonlyArray<PriceCandle>, trades: ReadonlyArray<Candle>): ReadonlyArray<Bar> => {
   const bars = new Map<number, Bar>()
   for (const mark of marks) bars.set(mark.start_time, ofMark(mark))
-  for (const candle of trades) if (hasTrades(candle)) bars.set(candle.start_time, ofTrades(candle))
+  for (const candle of trades.toSorted((a, b) => a.trade_count - b.trade_count))
+    if (hasTrades(candle)) bars.set(candle.start_time, ofTrades(candle))
   return [...bars.values()].sort((a, b) => a.start - b.start)
 }
 
@@ -44,6 +45,9 @@ export class CandleStore {
   private list: Array<Bar> = []
   /** Market and interval of the bars. */
   private of = ""
+  /** Market and interval of the bars that are being loaded, and their newest candles of trades that arrive meanwhile, by start. */
+  private expected = ""
+  private readonly early = new Map<number, Candle>()
 
   /** Oldest first. */
   get bars(): ReadonlyArray<Bar> {
@@ -52,10 +56,16 @@ export class CandleStore {
   get newest(): Bar | undefined {
     return this.list.at(-1)
   }
+  /** Called before the candles of a market and interval are requested: newer ones can arrive before the response. */
+  expect(of: string): void {
+    this.expected = of
+    this.early.clear()
+  }
   /** Begins anew with the candles of a market and interval. */
   load(of: string, marks: ReadonlyArray<PriceCandle>, trades: ReadonlyArray<Candle>): void {
     this.of = of
-    this.list = [...merged(marks, trades)]
+    this.list = [...merged(marks, [...trades, ...(of === this.expected ? this.early.values() : [])])]
+    this.expect("")
   }
   /** Adds older candles; returns how many bars are new. */
   prepend(marks: ReadonlyArray<PriceCandle>, trades: ReadonlyArray<Candle>): number {
@@ -65,10 +75,11 @@ export class CandleStore {
     return older.length
   }
   /**
-   * Takes a candle of trades; returns its bar, or `undefined` if it has no trade, is too old to be drawn, or is of a market or
-   * interval that is not loaded yet.
+   * Takes a candle of trades; returns its bar, or `undefined` if it has no trade, is older than all bars, or is of a market
+   * or interval that is not loaded yet.
    */
   trade(of: string, candle: Candle): Bar | undefined {
+    if (of === this.expected) this.early.set(candle.start_time, candle)
     return of === this.of && hasTrades(candle) ? this.put(ofTrades(candle)) : undefined
   }
   /** Takes a mark price; returns the changed bar, or `undefined` if it is not loaded yet or trades already made that bar. */
@@ -82,10 +93,11 @@ export class CandleStore {
   }
 
   private put(bar: Bar): Bar | undefined {
-    const { newest } = this
-    if (newest !== undefined && bar.start < newest.start) return undefined
-    if (newest?.start === bar.start) this.list[this.list.length - 1] = bar
-    else this.list.push(bar)
+    // the mark may have begun the next bar before the last trade of this one arrives
+    const at = this.list.findLastIndex(({ start }) => start <= bar.start)
+    if (at === -1 && this.list.length > 0) return undefined
+    const isKnown = this.list[at]?.start === bar.start
+    this.list.splice(isKnown ? at : at + 1, isKnown ? 1 : 0, bar)
     return bar
   }
 }

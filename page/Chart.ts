@@ -199,6 +199,7 @@ export const mount = (market: Market, session: Session): void => {
     const of = chosen()
     const { symbol } = market
     const interval = market.interval.value
+    store.expect(of)
     const { marks, trades } = await read()
     if (request !== requests) return
     store.load(of, marks, trades)
@@ -266,12 +267,9 @@ export const mount = (market: Market, session: Session): void => {
 
   market.onCandles = ({ interval, list }) => {
     if (interval !== market.interval.value) return
-    for (const candle of list) {
-      const bar = store.trade(chosen(), candle)
-      // a closed candle and the next one can arrive together
-      if (bar !== undefined && candle.confirm) candles.update(candleOf(bar))
-      if (bar !== undefined) onFrame(drawNewest)
-    }
+    // the next candle can arrive with a closed one, or its mark before it
+    for (const candle of list)
+      if (store.trade(chosen(), candle) !== undefined) onFrame(candle.confirm ? drawAll : drawNewest)
   }
   chart.subscribeCrosshairMove(({ logical }) => {
     pointed = logical === undefined ? undefined : Math.min(Math.max(0, logical), store.bars.length - 1)

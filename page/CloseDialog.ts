@@ -11,7 +11,7 @@ import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 import { protectivePrice } from "./OrderPreview.ts"
 import { shareOf } from "./OrderSize.ts"
-import { placeOnce } from "./RequestId.ts"
+import { isUnanswered, placeOnce } from "./RequestId.ts"
 
 interface Closing {
   readonly position: Position | undefined
@@ -138,8 +138,11 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     )
   })
   return (position) => {
-    const mark = view.markOf(position.symbol) ?? position.mark_price
-    state.set({ position, kind: "Market", price: mark, percent: 100 })
+    // a close without an answer is confirmed again as it was: under its id it acts once
+    if (state.value.position !== position || !isUnanswered(state.value)) {
+      const mark = view.markOf(position.symbol) ?? position.mark_price
+      state.set({ position, kind: "Market", price: mark, percent: 100 })
+    } else state.touch()
     box.open()
     box.confirm.focus()
   }

@@ -1,5 +1,6 @@
 /** Modal dialogs: a title, a form, a line for errors, and two buttons. Escape and a click outside close them. */
 import { h, setText } from "./Dom.ts"
+import { toastError } from "./Toasts.ts"
 
 export interface Dialog {
   readonly element: HTMLDialogElement
@@ -8,7 +9,10 @@ export interface Dialog {
   readonly title: HTMLElement
 }
 
-/** Makes a dialog. `act` runs on confirmation; the dialog closes after it, or shows its error and stays open. */
+/**
+ * Makes a dialog. `act` runs on confirmation; the dialog closes after it, or shows its error and stays open. The error of a dialog
+ * that was closed meanwhile is a notice.
+ */
 export const dialog = (
   id: string,
   confirmText: string,
@@ -29,14 +33,23 @@ export const dialog = (
   )
   const element = h("dialog", { id, class: "sheet", "aria-labelledby": `${id}-title` }, form)
   const fault = (text: string): void => setText(error, text)
+  /** Counts openings: one that came after the confirmation is about something else. */
+  let openings = 0
   form.addEventListener("submit", (event) => {
     event.preventDefault()
     if (confirm.ariaBusy === "true") return
     confirm.ariaBusy = "true"
     fault("")
+    const opening = openings
+    const isSame = (): boolean => element.open && opening === openings
     act()
-      .then(() => element.close())
-      .catch((reason: unknown) => fault(reason instanceof Error ? reason.message : String(reason)))
+      .then(() => {
+        if (isSame()) element.close()
+      })
+      .catch((reason: unknown) => {
+        if (isSame()) fault(reason instanceof Error ? reason.message : String(reason))
+        else toastError(reason)
+      })
       .finally(() => (confirm.ariaBusy = "false"))
   })
   form.addEventListener("input", () => fault(""))
@@ -51,6 +64,7 @@ export const dialog = (
     title,
     open: () => {
       fault("")
+      openings++
       if (!element.open) element.showModal()
     }
   }

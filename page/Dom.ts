@@ -48,21 +48,22 @@ export interface Row<A> {
 export const rows = <A>(parent: HTMLElement, keyOf: (record: A) => string, make: (record: A) => Row<A>) => {
   const known = new Map<string, Row<A>>()
   return (list: ReadonlyArray<A>): void => {
-    const left = new Set(known.keys())
+    const keys = new Set(list.map(keyOf))
+    // first: otherwise the rows below would be moved, and an element that is moved loses its focus
+    for (const [key, { element }] of known)
+      if (!keys.has(key)) {
+        element.remove()
+        known.delete(key)
+      }
     let before: Element | null = null
     for (const record of list) {
       const key = keyOf(record)
       let row = known.get(key)
       if (row === undefined) known.set(key, (row = make(record)))
-      left.delete(key)
       row.show(record)
       const at: Element | null = before === null ? parent.firstElementChild : before.nextElementSibling
       if (at !== row.element) parent.insertBefore(row.element, at)
       before = row.element
-    }
-    for (const key of left) {
-      known.get(key)!.element.remove()
-      known.delete(key)
     }
   }
 }

@@ -6,7 +6,7 @@
 import { type IChartApi, type IPriceLine, type ISeriesApi, LineStyle } from "lightweight-charts"
 import type { Order } from "../src/domain/Order.ts"
 import type { Position } from "../src/domain/Position.ts"
-import type { AmendOrderBody } from "../src/http/api/OrderBodies.ts"
+import { amendOrder } from "./AmendOrder.ts"
 import { h, setClass, setText } from "./Dom.ts"
 import { onFrame } from "./Frame.ts"
 import * as Format from "./Format.ts"
@@ -41,9 +41,7 @@ interface Drawn extends Level {
 const levelOf = (session: Session, order: Order): Level | undefined => {
   const waits = order.order_status === "Untriggered"
   if (!waits && order.order_type === "Market") return undefined
-  const { leaves_qty, order_id, price, side, sub_account_address, symbol, trigger, version } = order
-  const amend = (change: Partial<AmendOrderBody>) =>
-    session.api().amend({ sub_account_address, symbol, order_id, order_iv: version, ...change })
+  const { leaves_qty, price, side, trigger } = order
   const name = isExit(order) || waits ? kindOf(order) : side
   return {
     text: `${name} ${leaves_qty}`,
@@ -52,7 +50,7 @@ const levelOf = (session: Session, order: Order): Level | undefined => {
     style: waits ? LineStyle.Dotted : LineStyle.Dashed,
     ...(order.order_status === "CancelRequested"
       ? {}
-      : { move: (to) => amend(waits ? { trigger: { trigger_price: to } } : { price: to }) })
+      : { move: (to) => amendOrder(session, order, waits ? { trigger: { trigger_price: to } } : { price: to }) })
   }
 }
 

@@ -1,7 +1,7 @@
 /** Open orders: prices and sizes change in place; conditional orders show their trigger, exits which leg they are. */
 import type { Order } from "../src/domain/Order.ts"
-import type { AmendOrderBody } from "../src/http/api/OrderBodies.ts"
 import { type AccountView, bySide, rowButton } from "./AccountView.ts"
+import { amendOrder } from "./AmendOrder.ts"
 import { editableCell } from "./EditableCell.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
@@ -21,11 +21,6 @@ export const shownOrders = ({ market, onlyHere, session }: AccountView): Readonl
 
 export const ordersTable = (view: AccountView): Table<Order> => {
   const { market, price, qty, session } = view
-  const amend = async (order: Order, change: Partial<AmendOrderBody>): Promise<void> => {
-    const { order_id, sub_account_address, symbol, version } = order
-    // the version makes sure that what is changed is what is shown
-    await session.api().amend({ sub_account_address, symbol, order_id, order_iv: version, ...change })
-  }
   const exits = ({ symbol, tpsl }: Order): string => {
     const [profit, loss] = [tpsl?.take_profit, tpsl?.stop_loss].map((leg) => leg?.market.trigger_price ?? "")
     return profit === "" && loss === "" ? "–" : `${price(symbol, profit!)} / ${price(symbol, loss!)}`
@@ -43,7 +38,7 @@ export const ordersTable = (view: AccountView): Table<Order> => {
           text: (order) => (order.order_type === "Market" ? "Market" : price(order.symbol, order.price)),
           value: (order) => order.price,
           can: (order) => order.order_type === "Limit" && isAmendable(order),
-          save: (order, value) => amend(order, { price: value })
+          save: (order, value) => amendOrder(session, order, { price: value })
         })
       },
       {
@@ -53,7 +48,7 @@ export const ordersTable = (view: AccountView): Table<Order> => {
           text: (order) => qty(order.symbol, order.qty),
           value: (order) => order.qty,
           can: (order) => !isExit(order) && isAmendable(order),
-          save: (order, value) => amend(order, { qty: value })
+          save: (order, value) => amendOrder(session, order, { qty: value })
         })
       },
       { head: "Filled", of: (order) => qty(order.symbol, order.cum_exec_qty) },
@@ -64,7 +59,7 @@ export const ordersTable = (view: AccountView): Table<Order> => {
           text: (order) => triggerOf(order, (text) => price(order.symbol, text)) || "–",
           value: (order) => order.trigger?.trigger_price ?? "",
           can: (order) => order.order_status === "Untriggered",
-          save: (order, value) => amend(order, { trigger: { trigger_price: value } })
+          save: (order, value) => amendOrder(session, order, { trigger: { trigger_price: value } })
         })
       },
       { head: "TP / SL", of: exits },

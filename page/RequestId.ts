@@ -10,6 +10,9 @@ import { toast } from "./Toasts.ts"
 /** Ids of requests whose outcome is unknown, by what the user confirmed. */
 const unanswered = new WeakMap<object, string>()
 
+/** Whether a request for what the user confirmed may have acted, or may act yet. */
+export const isUnanswered = (confirmed: object): boolean => unanswered.has(confirmed)
+
 /** Whether a request may have acted. An error of a server before that uses no id up, so its id can be repeated too. */
 const isUnknown = (error: unknown): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500)
@@ -21,10 +24,11 @@ const isUnknown = (error: unknown): boolean =>
 export const withRequestId = async (confirmed: object, send: (id: string) => Promise<unknown>): Promise<boolean> => {
   const earlier = unanswered.get(confirmed)
   const id = earlier ?? crypto.randomUUID()
+  unanswered.set(confirmed, id)
   try {
     await send(id)
   } catch (error) {
-    if (isUnknown(error)) unanswered.set(confirmed, id)
+    if (earlier === undefined && !isUnknown(error)) unanswered.delete(confirmed)
     // another refusal of a repetition says nothing about the earlier request
     if (earlier === undefined || !(error instanceof ApiFailure) || error.reason !== "DuplicateOrderLinkId") throw error
     unanswered.delete(confirmed)

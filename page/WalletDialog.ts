@@ -11,7 +11,7 @@ import * as KeyFile from "./KeyFile.ts"
 import { withRequestId } from "./RequestId.ts"
 import { COLLATERAL, type Session } from "./Session.ts"
 import { table } from "./Table.ts"
-import { whileBusy } from "./Toasts.ts"
+import { toastError, whileBusy } from "./Toasts.ts"
 
 /** Lets the browser save a text as a file. */
 const save = (name: string, text: string): void => {
@@ -20,7 +20,7 @@ const save = (name: string, text: string): void => {
   URL.revokeObjectURL(url)
 }
 
-/** The outcome of the last action: notices of the page are behind the sheet. */
+/** The outcome of the last action: notices of the page are behind the sheet while it is open. */
 const outcome = h("p", { class: "outcome", role: "status" })
 
 /** A button whose action may take a while; its result is a text for the user, or nothing. */
@@ -35,6 +35,7 @@ const action = (text: string, act: () => Promise<string | void>): HTMLButtonElem
       show((await act()) ?? "", false)
     } catch (error) {
       show(error instanceof Error ? error.message : String(error), true)
+      if (outcome.closest("dialog")?.open !== true) toastError(error)
     }
   }
   const button = h("button", { type: "button", class: "quiet", onclick: () => whileBusy(button, run) }, text)

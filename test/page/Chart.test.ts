@@ -50,7 +50,6 @@ describe("the bars of the chart", () => {
     store.trade(OF, trades(2, 300))
     assert.isUndefined(store.mark(OF, at(2), 107))
     assert.deepInclude(store.newest!, { close: 300, volume: 2 })
-    assert.isUndefined(store.trade(OF, trades(1, 1)), "an older candle")
     assert.isUndefined(store.trade(OF, trades(3, 1, 0)), "a candle without a trade")
     assert.strictEqual(store.bars.length, 2)
   })
@@ -68,6 +67,36 @@ describe("the bars of the chart", () => {
     )
     store.load("ETH-USDC 1", [mark(1, 3_000)], [])
     assert.isDefined(store.trade("ETH-USDC 1", trades(2, 3_001)))
+  })
+
+  it("have the candles that arrive while a request for them is unanswered", () => {
+    const store = new CandleStore()
+    for (const before of ["", OF]) {
+      store.load(before, [mark(1, 100)], [])
+      store.expect(OF)
+      // one closes after the exchange has read the list, the next one begins; the third is older than the list
+      store.trade(OF, trades(2, 202, 7))
+      store.trade(OF, trades(3, 203))
+      store.trade(OF, trades(1, 201, 2))
+      store.trade("ETH-USDC 1", trades(4, 3_000))
+      store.load(OF, [mark(2, 102), mark(1, 101)], [trades(2, 192, 6), trades(1, 211, 3)])
+      assert.deepStrictEqual(
+        store.bars.map(({ close }) => close),
+        [211, 202, 203]
+      )
+    }
+  })
+
+  it("take the last trade of a candle after the mark has begun the next one", () => {
+    const store = new CandleStore()
+    store.load(OF, [mark(2, 100), mark(1, 100)], [])
+    store.mark(OF, at(3), 101)
+    assert.isDefined(store.trade(OF, trades(2, 300)))
+    assert.isUndefined(store.trade(OF, trades(0, 300)), "a candle before all bars")
+    assert.deepStrictEqual(
+      store.bars.map(({ close }) => close),
+      [100, 300, 101]
+    )
   })
 
   it("get older ones in front, each once", () => {

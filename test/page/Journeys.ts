@@ -8,7 +8,7 @@ import { assert, it } from "vitest"
 import * as Wallet from "../../src/client/Wallet.ts"
 import { programOf } from "../../verification/harness/NodeProcess.ts"
 import { temporaryFolder } from "../../verification/harness/Programs.ts"
-import { eventually } from "../../verification/harness/Wait.ts"
+import { eventually, until } from "../../verification/harness/Wait.ts"
 import { best, count, fund, type PageExchange, setMargin, shows, SLOW } from "./PageExchange.ts"
 import { checkState } from "./PageState.ts"
 
@@ -26,6 +26,13 @@ const marketOrder = async (page: Page, side: "Buy" | "Sell", qty: string): Promi
   // a book that has just been taken is quoted again within a second
   await shows(page, ".preview", /Fills at\s*[\d,]+\.\d, slippage/u)
   await page.locator(".submit").click(SLOW)
+}
+
+const limitOrder = async (page: Page, price: string): Promise<void> => {
+  await page.locator("#price").fill(price, SLOW)
+  await page.locator("#qty").fill("0.02", SLOW)
+  await page.locator(".submit").click(SLOW)
+  await page.locator(`.order-labels [data-price="${price}"]`).waitFor({ ...SLOW, state: "attached" })
 }
 
 /** Moves the focus with Tab to the element; each stop on the way shows its focus. */
@@ -131,6 +138,64 @@ export const journeys = (exchange: () => PageExchange): void => {
     await shows(page, "#panel-Positions .empty", /No open positions/u)
     assert.deepStrictEqual([...faults, ...second.faults], [])
     await context.close()
+  })
+
+  it("keeps an edit while an order above it ends", async () => {
+    const { faults, page } = await exchange().open()
+    const context = page.context()
+    await fund(page)
+    for (const price of ["58000", "58500"]) await limitOrder(page, price)
+    await page.locator("#tab-Orders").click(SLOW)
+    await page.getByRole("button", { name: "Price: 58,000.0. Change" }).click(SLOW)
+    const second = await exchange().openIn(context)
+    await second.page.locator("#tab-Orders").click(SLOW)
+    await second.page.getByRole("button", { name: "Cancel the order of" }).first().click(SLOW)
+    await shows(page, count("Orders"), /^1$/u)
+    await page.bringToFront()
+    await page.keyboard.type("57000")
+    await page.keyboard.press("Enter")
+    await shows(page, "#panel-Orders tbody tr", /57,000\.0/u)
+    assert.deepStrictEqual([...faults, ...second.faults], [])
+    await context.close()
+  })
+
+  it("reports a request whose dialog was closed, and does not send it again before", async () => {
+    const { faults, page, watching } = await exchange().open()
+    await fund(page)
+    await marketOrder(page, "Buy", "0.1")
+    await shows(page, "#panel-Positions tbody tr", /Long 0\.100/u)
+    watching.outage = true
+    const ids: Array<string> = []
+    let answer = (): void => {}
+    await page.route("**/api/v1/order/create", async (route) => {
+      ids.push((route.request().postDataJSON() as { readonly order_link_id: string }).order_link_id)
+      await new Promise<void>((resolve) => (answer = resolve))
+      // the first attempt is lost, and so is the answer to it
+      if (ids.length === 1) await route.abort("connectionreset")
+      else await route.continue()
+    })
+    const open = page.getByRole("button", { name: "Close the position in BTC-USDC" })
+    const confirm = page.locator("#close .primary")
+    await open.click(SLOW)
+    await confirm.click(SLOW)
+    await until("the close is sent", () => ids.length === 1)
+    await page.keyboard.press("Escape")
+    await open.click(SLOW)
+    await confirm.click(SLOW)
+    answer()
+    await shows(page, "#toasts .toast.bad", /the gateway does not answer/u)
+    // the dialog that is open now has sent nothing
+    assert.isTrue(await page.locator("#close").isVisible())
+    assert.strictEqual(await page.locator("#close-error").innerText(), "")
+    await confirm.click(SLOW)
+    await until("the close is sent again", () => ids.length === 2)
+    await page.keyboard.press("Escape")
+    await page.locator("#margin-settings").click(SLOW)
+    answer()
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
+    assert.strictEqual(ids[0], ids[1])
+    assert.deepStrictEqual(faults, [])
+    await page.close()
   })
 
   it("keeps a leverage for its market, though the response arrives in another one", async () => {
