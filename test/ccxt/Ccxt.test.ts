@@ -3,26 +3,19 @@ import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  type Account,
-  type Any,
-  ccxtFolder,
-  exchangeOf,
-  hasCcxt,
-  load,
-  openAccount
-} from "../../verification/ccxt/Ccxt.ts"
+import { afterAll, assert, beforeAll, it } from "vitest"
+import { type Account, type Any, ccxtFolder, exchangeOf, load, openAccount } from "../../verification/ccxt/Ccxt.ts"
 import { fuzz } from "../../verification/ccxt/Fuzz.ts"
 import { session, SYMBOL } from "../../verification/ccxt/Session.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { random } from "../../verification/harness/Random.ts"
 import { CuttingProxy } from "../../verification/reconnect/CuttingProxy.ts"
 import { bybitStructures, shapeDifferences } from "./Bybit.ts"
+import { describeCcxt } from "./Fixture.ts"
 
 const SLOW = { timeout: 90_000 }
 
-describe.skipIf(!hasCcxt)("the exchange of CCXT", () => {
+describeCcxt("the exchange of CCXT", () => {
   let ccxt: Any
   let gateway: Exchange
   let account: Account

@@ -1,13 +1,15 @@
 /** The rules of integrations/ccxt/README.md on a complete exchange: sub-accounts, histories, outcomes, and lost connections. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { type Account, type Any, exchangeOf, hasCcxt, load, openAccount } from "../../verification/ccxt/Ccxt.ts"
+import { type Account, type Any, exchangeOf } from "../../verification/ccxt/Ccxt.ts"
 import { SYMBOL } from "../../verification/ccxt/Session.ts"
-import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import type { Exchange } from "../../verification/harness/Exchange.ts"
+import { describeCcxt, openStage, type Stage } from "./Fixture.ts"
 
 const SLOW = { timeout: 60_000 }
 const MINUTE_MS = 60_000
 
-describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
+describeCcxt("the rules of the exchange of CCXT", () => {
+  let stage: Stage
   let ccxt: Any
   let TradingGateway: Any
   let gateway: Exchange
@@ -18,23 +20,11 @@ describe.skipIf(!hasCcxt)("the rules of the exchange of CCXT", () => {
   let second: string
   let price: number
   beforeAll(async () => {
-    ;({ ccxt, TradingGateway } = await load())
-    gateway = await startExchange()
-    account = await openAccount(gateway.url)
-    exchange = exchangeOf(TradingGateway, gateway.url, account)
-    other = exchangeOf(TradingGateway, gateway.url, account.other)
-    await exchange.loadMarkets()
-    await other.loadMarkets()
-    price = Number(exchange.priceToPrecision(SYMBOL, (await exchange.fetchTicker(SYMBOL)).markPrice))
-    const addresses = (await exchange.privateGetUserSubAccounts()).list.map((one: Any) => one.sub_account_address)
-    second = addresses.find((address: string) => address !== account.sub_account_address)
+    stage = await openStage()
+    ;({ account, ccxt, exchange, gateway, other, price, second, TradingGateway } = stage)
     await exchange.transfer("USDC", 10_000, account.sub_account_address, second)
   }, 90_000)
-  afterAll(async () => {
-    await exchange?.close()
-    await other?.close()
-    await gateway?.close()
-  })
+  afterAll(() => stage?.close())
 
   /** An exchange object of the same caller, with markets. */
   const another = async (): Promise<Any> => {

@@ -1,38 +1,26 @@
 /** The caller's own streams of integrations/ccxt on a complete exchange: after a gap, in a liquidation, and with several watchers. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { type Account, type Any, exchangeOf, hasCcxt, load, openAccount } from "../../verification/ccxt/Ccxt.ts"
+import { type Any, exchangeOf } from "../../verification/ccxt/Ccxt.ts"
 import { SYMBOL } from "../../verification/ccxt/Session.ts"
-import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { basic } from "../../verification/harness/Settings.ts"
+import { describeCcxt, openStage, type Stage } from "./Fixture.ts"
 
 const SLOW = { timeout: 90_000 }
 
-describe.skipIf(!hasCcxt)("the own streams of the exchange of CCXT", () => {
-  let TradingGateway: Any
-  let gateway: Exchange
-  let account: Account
+describeCcxt("the own streams of the exchange of CCXT", () => {
+  let stage: Stage
   let exchange: Any
   let other: Any
   let price: number
   beforeAll(async () => {
-    ;({ TradingGateway } = await load())
-    gateway = await startExchange()
-    account = await openAccount(gateway.url)
-    exchange = exchangeOf(TradingGateway, gateway.url, account)
-    other = exchangeOf(TradingGateway, gateway.url, await openAccount(gateway.url))
-    await exchange.loadMarkets()
-    await other.loadMarkets()
-    price = Number(exchange.priceToPrecision(SYMBOL, (await exchange.fetchTicker(SYMBOL)).markPrice))
+    stage = await openStage()
+    ;({ exchange, other, price } = stage)
   }, 90_000)
-  afterAll(async () => {
-    await exchange?.close()
-    await other?.close()
-    await gateway?.close()
-  })
+  afterAll(() => stage?.close())
 
   /** Runs with an exchange object of the same caller, with markets. */
   const withAnother = async (options: object, run: (one: Any) => Promise<void>): Promise<void> => {
-    const one = exchangeOf(TradingGateway, gateway.url, account)
+    const one = exchangeOf(stage.TradingGateway, stage.gateway.url, stage.account)
     Object.assign(one, options)
     await one.loadMarkets()
     try {
@@ -109,6 +97,29 @@ describe.skipIf(!hasCcxt)("the own streams of the exchange of CCXT", () => {
       })
     })
 
+    it("reads no more orders of a gap than it keeps", SLOW, async () => {
+      await withAnother({}, async (one) => {
+        const resting = await rest(45_001)
+        const watch = () => one.watchOrders(SYMBOL)
+        await watchUntil(watch, (seen) => seen.has(resting.id))
+        const [row] = (await one.privateGetOrderRealtime({ order_id: resting.id })).list
+        let read = 0
+        // a history without an end
+        one.privateGetOrderHistory = async ({ limit }: Any) => {
+          const list = Array.from({ length: limit }, () => ({
+            ...row,
+            order_id: `missed ${++read}`,
+            order_status: "Canceled"
+          }))
+          return { list, next_page_cursor: "more" }
+        }
+        await cut(one, "order")
+        const after = await watchUntil(watch, (seen) => seen.size > 500)
+        assert.strictEqual(after.get("missed 1").status, "canceled")
+        assert.strictEqual(read, 1_000)
+      })
+    })
+
     it("reads the lost orders again where that failed", SLOW, async () => {
       await withAnother({}, async (one) => {
         const canceled = await rest(45_001)
@@ -136,12 +147,10 @@ describe.skipIf(!hasCcxt)("the own streams of the exchange of CCXT", () => {
   })
 
   it("has the trades of a liquidation, over REST as in the stream", SLOW, async () => {
-    const addresses = (await exchange.privateGetUserSubAccounts()).list.map((one: Any) => one.sub_account_address)
-    const poor = addresses.find((address: string) => address !== account.sub_account_address)
-    const on = { sub_account_address: poor }
-    await exchange.transfer("USDC", 1_000, account.sub_account_address, poor)
+    const on = { sub_account_address: stage.second }
+    await exchange.transfer("USDC", 1_000, stage.account.sub_account_address, stage.second)
     const move = (to: number) =>
-      fetch(`${gateway.url}/api/v1/admin/index-price`, {
+      fetch(`${stage.gateway.url}/api/v1/admin/index-price`, {
         method: "PUT",
         headers: { ...basic, "content-type": "application/json" },
         body: JSON.stringify({ symbol: "BTC-USDC", price: String(to) })

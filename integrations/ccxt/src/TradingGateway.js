@@ -137,7 +137,8 @@ export class TradingGateway extends Rest {
     if (isOrder) {
       for (const { record } of known) shown.add(keyOf(record.info))
       const request = { start_time: Math.max(0, time - EVENT_LATE_MAX_MS) }
-      const rows = await this.rowsOf("privateGetOrderHistory", { request }, true)
+      // older ones would not be kept
+      const rows = await this.rowsOf("privateGetOrderHistory", { request, limit: KEPT_MAX })
       const created = rows.filter((row) => !shown.has(row.order_id) && !isOpen(this.parseOrder(row)))
       missed.push(...created.toReversed())
     }
