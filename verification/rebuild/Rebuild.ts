@@ -48,11 +48,10 @@ export const headOf = async ({ url }: GatewayProcess): Promise<number> =>
 type Row = Readonly<Record<string, unknown>>
 type Tables = ReadonlyMap<string, ReadonlyArray<Row>>
 
-/**
- * Tables of the file itself: its migrations, and how far it is. Instruments are read from the backend at each start, and written
- * with the events that follow: after the last event there may be none.
- */
-const UNCOMPARED = ["history_migrations", "history_position", "instruments"]
+/** Tables of the file itself: its migrations, and how far it is. */
+const UNCOMPARED = ["history_migrations", "history_position"]
+/** Read from the backend at each start, and written with the next event, of which there may be none: compared where both have rows. */
+const WRITTEN_LATER = ["instruments"]
 /**
  * Tables that keep the newest rows of each group. When older ones are deleted depends on the size of a batch, so the comparison
  * begins where both have rows.
@@ -108,6 +107,7 @@ export const differencesOf = (before: Tables, after: Tables): ReadonlyArray<stri
       const [rows, others] = [before, after].map((tables) =>
         (tables.get(table) ?? []).flatMap((row) => singles(table, row))
       )
+      if (WRITTEN_LATER.includes(table) && (rows!.length === 0 || others!.length === 0)) return []
       const [expected, found] = [compared(table, rows!, others!), compared(table, others!, rows!)]
       const missing = [...expected].filter((row) => !found.has(row)).map((row) => `${table} lacks ${row}`)
       const added = [...found].filter((row) => !expected.has(row)).map((row) => `${table} has ${row}`)
