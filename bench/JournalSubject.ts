@@ -83,6 +83,10 @@ const orders = (count: number): ReadonlyArray<{ readonly command: Command; reado
 export class JournalSubject {
   private readonly journal: Journal
   private readonly writer: Writer<{ seq: number }, object>
+  /** Ends the round: a writer that failed acknowledges nothing more. */
+  private onFailure = (cause: unknown): void => {
+    throw cause
+  }
 
   constructor(journal: Journal) {
     this.journal = journal
@@ -97,9 +101,7 @@ export class JournalSubject {
       space: () => Number.POSITIVE_INFINITY,
       onSpace: () => {},
       onSettled: () => {},
-      onFailure: (cause) => {
-        throw cause
-      }
+      onFailure: (cause) => this.onFailure(cause)
     })
   }
 
@@ -112,6 +114,7 @@ export class JournalSubject {
     let next = 0
     let answered = 0
     return new Promise((resolve, reject) => {
+      this.onFailure = reject
       const began = performance.now()
       for (let i = 0; i < callers; i++) {
         let start = 0

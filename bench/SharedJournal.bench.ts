@@ -9,7 +9,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Deferred, Effect, Exit, Redacted, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import { Journal } from "../src/backend/journal/Journal.ts"
 import * as Copy from "../src/backend/journal/shared/Copy.ts"
 import * as Lease from "../src/backend/journal/shared/Lease.ts"
@@ -56,7 +56,7 @@ const inPostgres = async (directory: string, standbys: number): Promise<Store> =
   const cluster = await PostgresCluster.start(standbys, true)
   const scope = Scope.makeUnsafe()
   const database = PostgresJournal.make(Redacted.make(urlOf("public", cluster.primary.port)))
-  const subject = await Effect.runPromise(
+  const { lost, subject } = await Effect.runPromise(
     Effect.gen(function* () {
       const journal = yield* Copy.open(database, join(directory, "journal.sqlite"), origin)
       const replica: Lease.Replica = {
@@ -72,13 +72,19 @@ const inPostgres = async (directory: string, standbys: number): Promise<Store> =
           Effect.sync(() => journal.share(won.append)),
           Deferred.done(led, Exit.void)
         )
-      yield* Effect.forkScoped(Lease.run({ database, holder: "bench", replica, onLead }))
-      yield* Deferred.await(led)
-      return new JournalSubject(journal)
+      const lead = yield* Effect.forkScoped(Lease.run({ database, holder: "bench", replica, onLead }))
+      yield* Effect.raceFirst(Deferred.await(led), Fiber.join(lead))
+      return { subject: new JournalSubject(journal), lost: Fiber.join(lead) }
     }).pipe(Scope.provide(scope))
   )
   return {
-    run: (callers, records) => subject.run(callers, records),
+    run: (callers, records) =>
+      Effect.runPromise(
+        Effect.raceFirst(
+          Effect.promise(() => subject.run(callers, records)),
+          lost
+        )
+      ),
     close: async () => {
       await subject.stop()
       await Effect.runPromise(Scope.close(scope, Exit.void))

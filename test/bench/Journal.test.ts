@@ -1,5 +1,9 @@
-import { assert, describe, it } from "vitest"
+import { join } from "node:path"
+import { assert, describe, it, onTestFinished } from "vitest"
 import { run } from "../../bench/Journal.bench.ts"
+import { JournalSubject, origin } from "../../bench/JournalSubject.ts"
+import { Journal } from "../../src/backend/journal/Journal.ts"
+import { temporaryFolder } from "../../verification/harness/Programs.ts"
 
 describe("the journal benchmark", () => {
   it("journals every given record, with the code of the measurement", { timeout: 60_000 }, async () => {
@@ -11,5 +15,16 @@ describe("the journal benchmark", () => {
     }
     assert.closeTo(report.ratio.median, report.journal.rate.median / report.floor.rate.median, 1e-9)
     assert.closeTo(report.syncs.median, report.journal.p50_us.median / report.floor.p50_us.median, 1e-9)
+  })
+
+  it("ends with a journal that cannot be written", async () => {
+    const folder = temporaryFolder("journal")
+    onTestFinished(folder.remove)
+    const journal = Journal.open(join(folder.path, "journal.sqlite"), origin)
+    const subject = new JournalSubject(journal)
+    journal.close()
+    const failure = await subject.run(2, 4).catch((cause: unknown) => cause)
+    assert.instanceOf(failure, Error)
+    await subject.stop()
   })
 })
