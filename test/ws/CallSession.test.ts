@@ -10,6 +10,8 @@ import { Flusher } from "../../src/ws/Outbox.ts"
 /** A session of one caller, and what it does. */
 const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) => {
   const did = {
+    written: [] as Array<string>,
+    pongs: 0,
     /** Messages that reached the calls, and whether they may run. */
     taken: [] as Array<readonly [text: string, mayRun: boolean]>,
     refused: 0,
@@ -31,12 +33,12 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
     },
     {
       deflated: false,
-      write: () => {},
+      write: (bytes) => void did.written.push(bytes.toString()),
       pending: () => (reads ? 0 : 1),
       whenTaken: (then) => (reads ? then() : undefined),
       close: (reason) => void did.closed.push(reason),
       ping: () => {},
-      pong: () => {},
+      pong: () => did.pongs++,
       terminate: () => {}
     },
     "203.0.113.1",
@@ -98,6 +100,48 @@ describe("a socket of calls", () => {
     await turn()
     assert.isDefined(first.pollUnsafe())
     assert.isDefined(second.pollUnsafe())
+  })
+
+  it("sends at once while there is room", async () => {
+    const { did, line } = opened()
+    await Effect.runPromise(line.send("a reply"))
+    await turn()
+    assert.lengthOf(did.written, 1)
+    assert.include(did.written[0], "a reply")
+  })
+
+  it("counts no acknowledgement of a chunk against the message rate, and no more than it has sent", () => {
+    const { did, line, session } = opened()
+    const ack = `{"_tag":"Ack","requestId":"1"}\n`
+    for (let i = 0; i < defaults.message_burst; i++) session.text("call")
+    for (let i = 0; i < 2; i++) line.sendNow('{"_tag":"Chunk"}')
+    for (let i = 0; i < 3; i++) session.text(ack)
+    assert.deepStrictEqual(
+      did.taken.slice(-3).map(([, mayRun]) => mayRun),
+      [true, true, false]
+    )
+  })
+
+  it("answers pings until it ends", () => {
+    const { did, session } = opened()
+    session.pinged(Buffer.alloc(0))
+    assert.strictEqual(did.pongs, 1)
+    session.end("GoingAway")
+    session.pinged(Buffer.alloc(0))
+    assert.strictEqual(did.pongs, 1)
+  })
+
+  it("ends a client that takes nothing for too long", async () => {
+    const { at, did, line, session } = opened(() => {}, { reads: false })
+    line.sendNow("first")
+    await turn()
+    const health = { private: false, public: false }
+    at.now += defaults.outbound_age_ms
+    session.heard()
+    session.tick({ monotonic_ms: at.now, wall_ms: at.now }, health)
+    assert.deepStrictEqual(did.ends, [])
+    session.tick({ monotonic_ms: at.now + 1, wall_ms: at.now }, health)
+    assert.deepStrictEqual(did.ends, ["SlowConsumer"])
   })
 
   it("refuses each call above the message rate, and none once the flood has ended it", () => {

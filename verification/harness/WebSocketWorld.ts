@@ -244,6 +244,18 @@ export class World {
     watch: () => Effect.void,
     settled: Effect.void
   }
+  readonly health: typeof BackendHealth.Service = {
+    sequencer: () => this.sequencer,
+    referee: () => this.referee,
+    sawSequencer: () => {},
+    sawReferee: () => {},
+    sawHistory: () => {},
+    sequencerReports: () => {},
+    reported: () => ({ refusing: [], warnings: [] }),
+    lostSequencer: () => {},
+    lostReferee: () => {},
+    started: () => true
+  }
   readonly server = Http.createServer((_, response) => response.writeHead(426).end())
 
   lose(link: "sequencer" | "referee", ill_for_ms: number): void {
@@ -255,18 +267,7 @@ const servicesOf = (world: World) =>
   Layer.mergeAll(
     Layer.succeed(MarketView, world.market.service),
     Layer.succeed(UserStreams, world.users.streams),
-    Layer.succeed(BackendHealth, {
-      sequencer: () => world.sequencer,
-      referee: () => world.referee,
-      sawSequencer: () => {},
-      sawReferee: () => {},
-      sawHistory: () => {},
-      sequencerReports: () => {},
-      reported: () => ({ refusing: [], warnings: [] }),
-      lostSequencer: () => {},
-      lostReferee: () => {},
-      started: () => true
-    }),
+    Layer.succeed(BackendHealth, world.health),
     Layer.succeed(Presence, world.presence),
     Layer.mock(Authenticator)({
       bearerSocket: (token) => {

@@ -1,0 +1,55 @@
+/** The hub over a market and user streams that the test moves: what it counts, and what it leaves at its end. */
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { MarketView } from "../../src/services/markets/MarketView.ts"
+import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
+import { CurrentMetricsRegistry, layer as metrics } from "../../src/services/operations/MetricsRegistry.ts"
+import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
+import { Hub } from "../../src/ws/Hub.ts"
+import { Outbox } from "../../src/ws/Outbox.ts"
+import { PrivateFeed } from "../../src/ws/PrivateFeed.ts"
+import { SYMBOL, USER, World } from "../../verification/harness/WebSocketWorld.ts"
+
+const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
+const limits = { outbound_bytes: 1e6, outbound_age_ms: 1e6 }
+
+it.effect("counts the subscriptions of each kind of topic, and follows nobody after its end", () =>
+  Effect.gen(function* () {
+    const { health, market, users } = new World()
+    const scope = yield* Scope.make()
+    const built = yield* Layer.buildWithScope(
+      Layer.provideMerge(
+        Hub.layer,
+        Layer.mergeAll(
+          metrics,
+          Layer.succeed(MarketView, market.service),
+          Layer.succeed(UserStreams, users.streams),
+          Layer.succeed(BackendHealth, health)
+        )
+      ),
+      scope
+    )
+    const hub = Context.get(built, Hub)
+    const outbox = () => new Outbox(sink, hub.flusher, limits, { end: assert.fail })
+    const counted = Effect.map(Context.get(built, CurrentMetricsRegistry).text, (text) =>
+      ["trade", "orderbook", "private"].map((kind) =>
+        Number(text.split(`\ngateway_ws_subscriptions{topic="${kind}"} `)[1]?.split("\n")[0])
+      )
+    )
+    assert.deepStrictEqual(yield* counted, [0, 0, 0])
+    const [first, second] = [outbox(), outbox()]
+    for (const each of [first, second])
+      hub.join(`orderbook.50.${SYMBOL}`, { kind: "orderbook", symbol: SYMBOL, depth: 50 }, each)
+    hub.join(`orderbook.1.${SYMBOL}`, { kind: "orderbook", symbol: SYMBOL, depth: 1 }, first)
+    hub.join(`trade.${SYMBOL}`, { kind: "trade", symbol: SYMBOL }, first)
+    hub.attach(new PrivateFeed(USER, outbox(), assert.fail), assert.fail)
+    assert.deepStrictEqual(yield* counted, [1, 3, 1])
+    hub.leave(`orderbook.50.${SYMBOL}`, second)
+    assert.deepStrictEqual(yield* counted, [1, 2, 1])
+    assert.deepStrictEqual([market.followers, users.followers], [1, 1])
+    yield* Scope.close(scope, Exit.void)
+    assert.deepStrictEqual([market.followers, users.followers], [0, 0])
+    // a restart reaches no connection
+    users.restart("s2")
+  })
+)
