@@ -107,6 +107,41 @@ describeCcxt("the rules of the exchange of CCXT", () => {
       }
     })
 
+    it("has whole months of candles from `since` on", async () => {
+      const one = await another()
+      const starts = Array.from({ length: 240 }, (_, i) => Date.UTC(2010, i))
+      one.publicGetMarketKline = async ({ end_time, limit, start_time }: Any) => {
+        const kept = starts.filter((start) => start >= start_time && start < end_time)
+        return {
+          list: kept
+            .toReversed()
+            .slice(0, limit)
+            .map((start) => ({ start_time: start }))
+        }
+      }
+      for (const [since, first] of [
+        [Date.UTC(2010, 0), 0],
+        [Date.UTC(2010, 0, 31), 1],
+        [Date.UTC(2012, 0, 1, 0, 0, 1), 25]
+      ] as const) {
+        const candles = await one.fetchOHLCV(SYMBOL, "1M", since, 120)
+        assert.deepStrictEqual(
+          candles.map(([start]: Any) => start),
+          starts.slice(first, first + 120)
+        )
+      }
+    })
+
+    it("ends movements of money at `until`", SLOW, async () => {
+      const moved = async (method: string, params: object) =>
+        (await exchange[method](undefined, undefined, undefined, params)).map(({ id }: Any) => id)
+      for (const method of ["fetchDeposits", "fetchTransfers"]) {
+        const [row] = await exchange[method]()
+        assert.deepStrictEqual(await moved(method, { until: row.timestamp - 1 }), [], method)
+        assert.deepStrictEqual(await moved(method, { until: row.timestamp }), [row.id], method)
+      }
+    })
+
     it("refuses an interval of open interest that the gateway lacks", async () => {
       for (const timeframe of ["5m", "1h", "1d"])
         assert.strictEqual(await classOf(exchange.fetchOpenInterestHistory(SYMBOL, timeframe)), "success")
@@ -158,6 +193,47 @@ describeCcxt("the rules of the exchange of CCXT", () => {
     } finally {
       await exchange.cancelAllOrders(SYMBOL, on)
       await watcher.close()
+    }
+  })
+
+  it("measures the clock before a dead-man's switch that is the first call", SLOW, async () => {
+    const one = exchangeOf(TradingGateway, gateway.url, account)
+    // a machine whose clock is an hour ahead
+    one.milliseconds = () => Date.now() + 60 * MINUTE_MS
+    const { time_window } = await one.cancelAllOrdersAfter(60_000)
+    assert.strictEqual(Number(time_window), 60)
+    await one.cancelAllOrdersAfter(0)
+  })
+
+  it("refuses a limit price of an exit, which is a market order", async () => {
+    for (const leg of [
+      { triggerPrice: 40_000, price: 39_000 },
+      { triggerPrice: 40_000, type: "limit" }
+    ])
+      for (const name of ["stopLoss", "takeProfit"])
+        assert.strictEqual(await classOf(rest(45_000, { [name]: leg })), "NotSupported")
+  })
+
+  it("gives each watcher of positions the updates of its markets", SLOW, async () => {
+    const one = await another()
+    const [first, second] = ["ETH/USDC:USDC", SYMBOL].map((symbol) => one.watchPositions([symbol]))
+    const all = one.watchPositions([])
+    try {
+      // subscribed: the connection carries it
+      await one.watchBalance()
+      const orders = [SYMBOL, "ETH/USDC:USDC"].map((symbol) => ({ symbol, amount: symbol === SYMBOL ? 0.001 : 0.01 }))
+      for (const { amount, symbol } of orders) {
+        const at = Number(exchange.priceToPrecision(symbol, (await exchange.fetchTicker(symbol)).markPrice))
+        await other.createOrder(symbol, "limit", "sell", amount, at)
+        await exchange.createOrder(symbol, "limit", "buy", amount, at)
+      }
+      const symbols = async (watched: Promise<ReadonlyArray<Any>>) => (await watched).map(({ symbol }) => symbol)
+      assert.deepStrictEqual(new Set(await symbols(first)), new Set(["ETH/USDC:USDC"]))
+      assert.deepStrictEqual(new Set(await symbols(second)), new Set([SYMBOL]))
+      assert.include(await symbols(all), SYMBOL)
+    } finally {
+      for (const symbol of [SYMBOL, "ETH/USDC:USDC"]) await exchange.closePosition(symbol).catch(() => {})
+      await one.close()
     }
   })
 

@@ -65,6 +65,7 @@ export class Records extends Exchange {
   symbolsOf(symbols) {
     if (symbols === undefined || symbols === null) return undefined
     if (!Array.isArray(symbols)) throw new BadRequest(`${this.id} symbols must be a list`)
+    if (symbols.length === 0) return undefined
     return symbols.map((symbol) => this.market(this.text(symbol, "symbol")).symbol)
   }
   /** Parameters of a request, apart from those with a unified meaning. */

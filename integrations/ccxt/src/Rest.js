@@ -405,10 +405,7 @@ export class Rest extends Records {
     const request = { limit: rows, ...known.request, symbol: (await this.marketOf(symbol)).id, interval }
     // candles are read newest first: the end selects the first ones after the start
     if (known.since !== undefined)
-      request.end_time = Math.min(
-        request.end_time ?? Infinity,
-        known.since + rows * this.parseTimeframe(timeframe) * 1000
-      )
+      request.end_time = Math.min(request.end_time ?? Infinity, this.endOf(timeframe, known.since, rows))
     const { list } =
       price === "mark"
         ? await this.publicGetMarketMarkPriceKline(request)
@@ -416,6 +413,13 @@ export class Rest extends Records {
           ? await this.publicGetMarketIndexPriceKline(request)
           : await this.publicGetMarketKline(request)
     return this.parseOHLCVs(list, known.market, timeframe, known.since, known.limit)
+  }
+  /** The time before which so many candles start, the first one at `since` or after it. */
+  endOf(timeframe, since, rows) {
+    if (timeframe !== "1M") return since + rows * this.parseTimeframe(timeframe) * 1000
+    const [year, month] = [new Date(since).getUTCFullYear(), new Date(since).getUTCMonth()]
+    const isStart = Date.UTC(year, month) === since
+    return Date.UTC(year, month + rows + (isStart ? 0 : 1))
   }
   intervalOf(timeframe) {
     if (!Object.hasOwn(TIMEFRAMES, timeframe)) throw new BadRequest(`${this.id} timeframe must be one of 1m to 1M`)
@@ -568,7 +572,10 @@ export class Rest extends Records {
   /** Movements of money, whose lists have no filter by time. */
   async movementsOf(method, since, limit, params) {
     const known = await this.ownFilters(undefined, since, limit, params)
-    return { ...known, list: await this.rowsOf(method, { ...known, request: this.omit(known.request, "start_time") }) }
+    const { end_time } = known.request
+    const request = this.omit(known.request, ["start_time", "end_time"])
+    const isKept = end_time === undefined ? undefined : (row) => this.safeInteger(row, "created_time") < end_time
+    return { ...known, list: await this.rowsOf(method, { ...known, request }, false, isKept) }
   }
   async fetchDeposits(code = undefined, since = undefined, limit = undefined, params = {}) {
     const {
@@ -678,10 +685,13 @@ export class Rest extends Records {
       })
     }
     if (stopLoss !== undefined || takeProfit !== undefined) {
-      const leg = (asked) =>
-        asked === undefined
-          ? undefined
-          : { market: this.triggerOf(market, asked?.triggerPrice ?? asked?.stopPrice, asked?.triggerPriceType) }
+      const leg = (asked) => {
+        if (asked === undefined) return undefined
+        const { price: limit, stopPrice, triggerPrice: trigger, triggerPriceType: by, type: legType } = Object(asked)
+        if (limit !== undefined || legType === "limit")
+          throw new NotSupported(`${this.id} stopLoss and takeProfit are market orders: leave their price out`)
+        return { market: this.triggerOf(market, trigger ?? stopPrice, by) }
+      }
       request.tpsl = this.omitUndefined({ take_profit: leg(takeProfit), stop_loss: leg(stopLoss) })
     }
     return request
@@ -779,6 +789,7 @@ export class Rest extends Records {
   }
   /** The dead-man's switch: `timeout` in ms, 0 ends it. */
   async cancelAllOrdersAfter(timeout, params = {}) {
+    await this.loadMarkets()
     const milliseconds = this.whole(timeout, "timeout")
     if (milliseconds === undefined) throw new ArgumentsRequired(`${this.id} needs a timeout`)
     const request = { sub_account_address: await this.subAccount(this.paramsOf(params)), enabled: milliseconds > 0 }

@@ -252,7 +252,7 @@ export class TradingGateway extends Rest {
   async watchTrades(symbol, since = undefined, limit = undefined, params = {}) {
     this.paramsOf(params)
     const market = await this.marketOf(symbol)
-    return this.records(`trade.${market.id}`, undefined, undefined, since, limit)
+    return this.records(`trade.${market.id}`, undefined, [undefined], since, limit)
   }
   async watchOHLCV(symbol, timeframe = "1m", since = undefined, limit = undefined, params = {}) {
     this.paramsOf(params)
@@ -275,19 +275,24 @@ export class TradingGateway extends Rest {
 
   // ---- the caller's own records
 
-  /** Records of a topic, of a sub-account if it is private: those since the last call, or all with `newUpdates` false. */
-  async records(topic, address, symbol, since, limit) {
+  /**
+   * Records of a topic, of a sub-account if it is private: those since the last call, or all with `newUpdates` false. `symbols`:
+   * `undefined` as an entry selects all.
+   */
+  async records(topic, address, symbols, since, limit) {
     const feed = feedOf(topic, address)
     const start = this.whole(since, "since")
     const rows = this.whole(limit, "limit")
-    const hash = symbol === undefined ? feed : `${feed}::${symbol}`
-    if (this.#losses.delete(hash)) throw this.lossError()
+    const hashes = symbols.map((symbol) => (symbol === undefined ? feed : `${feed}::${symbol}`))
+    const lost = hashes.filter((hash) => this.#losses.delete(hash))
+    if (lost.length > 0) throw this.lossError()
     const updates = this.updatesOf(feed)
-    updates.hashes.add(hash)
-    const future = this.follow(topic, hash, address !== undefined)
-    if (updates.hasFresh(symbol)) future.catch(() => {})
-    else await future
-    return this.filterBySinceLimit(updates.take(symbol, !this.newUpdates), start, rows, "timestamp", true)
+    for (const hash of hashes) updates.hashes.add(hash)
+    const next = Promise.race(hashes.map((hash) => this.follow(topic, hash, address !== undefined)))
+    if (symbols.some((symbol) => updates.hasFresh(symbol))) next.catch(() => {})
+    else await next
+    const taken = symbols.flatMap((symbol) => updates.take(symbol, !this.newUpdates))
+    return this.filterBySinceLimit(taken, start, rows, "timestamp", true)
   }
   updatesOf(feed) {
     const [kind] = feed.split(/[.:]/u)
@@ -309,7 +314,7 @@ export class TradingGateway extends Rest {
     await this.loadMarkets()
     const address = await this.subAccount(this.paramsOf(params))
     const market = symbol === undefined || symbol === null ? undefined : await this.marketOf(symbol)
-    return this.records(topic, address, market?.symbol, since, limit)
+    return this.records(topic, address, [market?.symbol], since, limit)
   }
   async watchOrders(symbol = undefined, since = undefined, limit = undefined, params = {}) {
     return this.ownRecords("order", symbol, since, limit, params)
@@ -319,12 +324,8 @@ export class TradingGateway extends Rest {
   }
   async watchPositions(symbols = undefined, since = undefined, limit = undefined, params = {}) {
     await this.loadMarkets()
-    const wanted = this.symbolsOf(symbols)
-    for (;;) {
-      const positions = await this.ownRecords("position", undefined, since, limit, params)
-      const own = positions.filter(({ symbol }) => wanted === undefined || wanted.includes(symbol))
-      if (own.length > 0 || wanted === undefined) return own
-    }
+    const address = await this.subAccount(this.paramsOf(params))
+    return this.records("position", address, this.symbolsOf(symbols) ?? [undefined], since, limit)
   }
   async watchBalance(params = {}) {
     await this.loadMarkets()
