@@ -256,13 +256,21 @@ export const mount = (market: Market, session: Session): void => {
     setAttribute(container, "data-fills", String(marks.length))
   }
 
+  /** Start of the newest bar for which missing ones were loaded. */
+  let filled = 0
   /** There is no candle feed of the mark price: the ticker updates the open candle until a trade makes it. */
   const followMark = (ticker: Ticker | undefined): void => {
     if (ticker === undefined) return
     const interval = market.interval.value
     const length = (interval === "D" ? 86_400 : Number(interval) * 60) * SECOND_MS
-    if (store.mark(chosen(), Math.floor(ticker.ts / length) * length, Number(ticker.mark_price)) !== undefined)
-      onFrame(drawNewest)
+    const start = Math.floor(ticker.ts / length) * length
+    const { newest } = store
+    if (store.mark(chosen(), start, Number(ticker.mark_price)) === undefined) return
+    onFrame(drawNewest)
+    // a hidden page is not drawn, so it misses marks
+    if (newest === undefined || start - newest.start <= length || filled === start) return
+    filled = start
+    reload()
   }
 
   market.onCandles = ({ interval, list }) => {

@@ -1,4 +1,6 @@
 /** Closes a position, or a share of it, by a market or a limit order. */
+import { HashMap, Option } from "effect"
+import { keyOf } from "../src/client/Account.ts"
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Position } from "../src/domain/Position.ts"
 import type { CreateOrderBody } from "../src/http/api/OrderBodies.ts"
@@ -51,9 +53,14 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
 
   const why = h("p", { class: "hint", role: "status" })
 
+  /** The position as it is now: fills of other orders change its size while the dialog is open. */
+  const currentOf = (position: Position): Position | undefined => {
+    const now = Option.getOrUndefined(HashMap.get(session.account.value.positions, keyOf(position)))
+    return now?.side === position.side ? now : undefined
+  }
   /** Quantity that is closed. */
-  const qtyOf = ({ percent, position }: Closing): bigint =>
-    position === undefined ? 0n : shareOf(instrumentOf(position.symbol), Decimal.parse(position.size), percent)
+  const qtyOf = ({ size, symbol }: Position, percent: number): bigint =>
+    shareOf(instrumentOf(symbol), Decimal.parse(size), percent)
 
   const send = async (): Promise<void> => {
     const confirmed = state.value
@@ -66,7 +73,9 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
       side: side === "Buy" ? "Sell" : "Buy",
       reduce_only: true
     } as const
-    const qty = qtyOf(confirmed)
+    const now = currentOf(position)
+    if (now === undefined) throw new Error("The position is closed already.")
+    const qty = qtyOf(now, percent)
     if (qty === 0n) throw new Error("This share is less than the smallest size.")
     const place = (body: Pick<CreateOrderBody, "order_type" | "qty" | "price" | "close_on_trigger">): Promise<void> =>
       placeOnce(session, confirmed, { ...order, ...body })
@@ -89,9 +98,10 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
   )
   const output = box.element.querySelector("output")!
 
-  drawn([state, market.book, market.tickers], () => {
-    const { kind, percent, position, price: limit } = state.value
-    if (position === undefined || !box.element.open) return
+  drawn([state, session.account, market.book, market.tickers], () => {
+    const { kind, percent, position: shown, price: limit } = state.value
+    if (shown === undefined || !box.element.open) return
+    const position = currentOf(shown) ?? { ...shown, size: "0" }
     const { symbol } = position
     const isLong = position.side === "Buy"
     kinds.show(kind)
@@ -100,7 +110,7 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     setValue(slider, String(percent))
     setText(output, `${percent} %`)
     setText(box.title, `Close the ${isLong ? "long" : "short"} in ${symbol}`)
-    const qty = qtyOf(state.value)
+    const qty = qtyOf(position, percent)
     const side = isLong ? "Sell" : "Buy"
     const levels =
       symbol !== market.symbol ? [] : ((isLong ? market.book.value?.bids() : market.book.value?.asks()) ?? [])
@@ -110,11 +120,7 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     const isThin = kind === "Market" && symbol === market.symbol && fill.qty < qty
     const tick = Decimal.parse(instrumentOf(symbol).price_filter.tick_size)
     const known =
-      kind === "Limit"
-        ? /^[0-9]+(?:\.[0-9]+)?$/u.test(limit)
-          ? Decimal.parse(limit)
-          : undefined
-        : averageOf(fill, side, tick)
+      kind === "Limit" ? (Format.isDecimal(limit) ? Decimal.parse(limit) : undefined) : averageOf(fill, side, tick)
     // of another market only the mark price is known
     const at = known ?? (kind === "Market" ? mark : undefined)
     const entry = Decimal.parse(position.avg_price)
@@ -138,8 +144,10 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
     )
   })
   return (position) => {
+    const held = state.value.position
+    const isSame = held !== undefined && keyOf(held) === keyOf(position) && held.side === position.side
     // a close without an answer is confirmed again as it was: under its id it acts once
-    if (state.value.position !== position || !isUnanswered(state.value)) {
+    if (!isSame || !isUnanswered(state.value)) {
       const mark = view.markOf(position.symbol) ?? position.mark_price
       state.set({ position, kind: "Market", price: mark, percent: 100 })
     } else state.touch()

@@ -8,12 +8,11 @@ import { dialog } from "./Dialog.ts"
 import { h, setText } from "./Dom.ts"
 import { exitText, legField, references } from "./ExitFields.ts"
 import { type ExitBasis, exitPrice, type ExitUnit, type Leg } from "./ExitPrice.ts"
+import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 
 type Texts = Readonly<Record<Leg, string>>
 type Units = Readonly<Record<Leg, ExitUnit>>
-
-const DECIMAL = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
 
 export const exitsDialog = ({ market, price, qty, session }: AccountView): ((position: Position) => void) => {
   const held = new Live<Position | undefined>(undefined)
@@ -30,7 +29,7 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
   /** The trigger price of a leg; `undefined`: none, or not a number. */
   const priceOf = (leg: Leg, position: Position): bigint | undefined => {
     const [text, unit] = [texts.value[leg], units.value[leg]]
-    if (!DECIMAL.test(text)) return undefined
+    if (!Format.isDecimal(text)) return undefined
     return unit === "Price" ? Decimal.parse(text) : exitPrice(leg, Decimal.parse(text), unit, basisOf(position))
   }
 

@@ -3,12 +3,15 @@ import * as Decimal from "../src/domain/Decimal.ts"
 
 const SIGNED = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
 
+/** Whether a text is decimal text with at most 20 integer digits and 18 decimal places. */
+export const isDecimal = (text: string): boolean => SIGNED.test(text)
+
 /** Decimal places of a step: 1 for 0.1. */
 export const placesOf = (step: string): number => step.split(".")[1]?.length ?? 0
 
 /** Adds thousands separators and cuts or pads to `places`. Returns text that is not a decimal unchanged. */
 export const grouped = (text: string, places: number): string => {
-  if (!SIGNED.test(text)) return text
+  if (!isDecimal(text)) return text
   const [whole, fraction = ""] = text.split(".")
   const spaced = whole!.replaceAll(/\B(?=(?:\d{3})+$)/gu, ",")
   const shown = places === 0 ? spaced : `${spaced}.${fraction.slice(0, places).padEnd(places, "0")}`
@@ -25,7 +28,7 @@ export const gain = (text: string): string =>
 
 /** A ratio as a percentage: 0.0123 is 1.23 %. */
 export const percent = (ratio: string, places: number): string => {
-  if (!SIGNED.test(ratio)) return ratio
+  if (!isDecimal(ratio)) return ratio
   return `${grouped(Decimal.format(Decimal.parse(ratio) * 100n), places)} %`
 }
 

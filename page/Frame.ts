@@ -3,12 +3,18 @@
 const due = new Set<() => void>()
 let scheduled = false
 
-/** Draws now what the next frame would draw. */
+/** Draws now what the next frame would draw. A drawing that throws is reported; the others are drawn. */
 export const flush = (): void => {
   scheduled = false
   const drawings = [...due]
   due.clear()
-  for (const draw of drawings) draw()
+  for (const draw of drawings) {
+    try {
+      draw()
+    } catch (fault) {
+      reportError(fault)
+    }
+  }
 }
 
 /** Draws in the next frame; repeated requests draw once. */

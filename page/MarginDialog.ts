@@ -10,13 +10,17 @@ import { leveragePreview, type LeveragePreview } from "./LeveragePreview.ts"
 import type { Market } from "./Market.ts"
 import { accountState } from "./OrderContext.ts"
 import { tiersOf } from "./OrderPreview.ts"
-import { toast } from "./Toasts.ts"
+import { isPassing } from "./Rest.ts"
 import type { Session } from "./Session.ts"
+import { toast } from "./Toasts.ts"
 
 interface Choice {
   readonly leverage: string
   readonly mode: MarginMode
 }
+
+/** Pause before a retry of a failed read, in ms. */
+const RETRY_MS = 5_000
 
 const DECIMAL = /^[1-9][0-9]{0,5}(?:\.[0-9]{1,2})?$/u
 
@@ -115,9 +119,12 @@ export const mount = (market: Market, session: Session): HTMLElement => {
       now === undefined ? "Margin" : `Margin mode and leverage: ${now.margin_mode}, ${now.leverage}×`
     )
   })
-  drawn([market.instrument, session.user], () => {
-    session.readSetting(market.symbol).catch(() => {})
-  })
+  const readSetting = (): void => {
+    session.readSetting(market.symbol).catch((error: unknown) => {
+      if (isPassing(error)) setTimeout(readSetting, RETRY_MS)
+    })
+  }
+  drawn([market.instrument, session.user], readSetting)
   drawn([choice, session.account, market.tickers, session.settings, market.instrument], () => {
     if (!box.element.open) return
     const { leverage, mode } = choice.value

@@ -11,6 +11,7 @@ import * as OrderRules from "../src/domain/OrderRules.ts"
 import type { CreateOrderBody } from "../src/http/api/OrderBodies.ts"
 import { averageOf, type BookFill, fillOf, qtyForValue } from "./BookFill.ts"
 import { type ExitBasis, exitPrice, type ExitUnit, isOnWrongSide, type Leg } from "./ExitPrice.ts"
+import * as Format from "./Format.ts"
 import { type AccountState, preview, type Preview, protectivePrice } from "./OrderPreview.ts"
 import { largestQty, toLots } from "./OrderSize.ts"
 
@@ -122,8 +123,6 @@ const wrong = (field: Field, message: string): DraftCheck => ({ fault: { field, 
 const referenceOf = (by: TriggerBy, { index_price, last_price, mark_price }: Ticker): string =>
   ({ IndexPrice: index_price, LastPrice: last_price, MarkPrice: mark_price })[by]
 
-const DECIMAL = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
-
 /** Quantity of a draft whose size is a value in the quote asset: from the book for a Market order, else at its price. */
 const qtyOf = (draft: Draft, context: DraftContext, at: Scaled | undefined): Scaled => {
   const amount = Decimal.parse(draft.size)
@@ -176,7 +175,7 @@ const exitsOf = (
   for (const [leg, name] of legs) {
     const { text, unit } = draft[leg]
     if (text === "") continue
-    if (!DECIMAL.test(text)) return { fault: { field: leg, message: `${name} is not a decimal number` } }
+    if (!Format.isDecimal(text)) return { fault: { field: leg, message: `${name} is not a decimal number` } }
     const price = unit === "Price" ? Decimal.parse(text) : exitPrice(leg, Decimal.parse(text), unit, basis)
     const error = errorOfPrice(rules, leg, name, Decimal.format(price))
     if (error !== undefined) return { fault: error }
@@ -231,7 +230,7 @@ export const checkDraft = (draft: Draft, context: DraftContext): DraftCheck | un
   const typed = errorOfPrices(draft, rules)
   if (typed !== undefined) return { fault: typed, order: undefined }
   if (isIncomplete(draft) || ticker === undefined) return undefined
-  if (!DECIMAL.test(draft.size) || draft.size.startsWith("-")) return wrong("size", "size is not a decimal number")
+  if (!Format.isDecimal(draft.size) || draft.size.startsWith("-")) return wrong("size", "size is not a decimal number")
   const unit = unitPrice(draft, context)
   if (unit === undefined) return wrong("size", `nobody ${draft.side === "Buy" ? "sells" : "buys"} at the moment`)
   const [mark, tick] = [Decimal.parse(ticker.mark_price), Decimal.parse(instrument.price_filter.tick_size)]

@@ -60,6 +60,10 @@ const refusalOf = async (response: Response): Promise<ApiFailure> => {
   return new ApiFailure(response.status, reason, message ?? `the gateway responded with status ${response.status}`)
 }
 
+/** Whether the same request may succeed later. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof ApiFailure && (error.status === 0 || error.status === 429 || error.status >= 500)
+
 const noAnswer = (): never => {
   throw new ApiFailure(0, "NoAnswer", "the gateway does not answer")
 }
@@ -92,7 +96,8 @@ const send = async <A>(method: string, path: string, content?: object, credentia
     signal: AbortSignal.timeout(TIMEOUT_MS)
   }).catch(noAnswer)
   // a refused credential has changed nothing, so the request can be repeated
-  if (response.status === 401 && credential?.refused?.() === true) return send(method, path, content, credential)
+  if (response.status === 401 && credential?.refused?.() === true)
+    return send(method, path, content, { headers: credential.headers })
   if (!response.ok) throw await refusalOf(response)
   // the type parameter follows the schema of the operation
   return (await response.json().catch(noAnswer)) as A

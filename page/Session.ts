@@ -1,7 +1,6 @@
 /** The signed-in user: login, account state and fills from the private feed, and the authenticated requests. */
 import { Effect, HashMap } from "effect"
 import * as Account from "../src/client/Account.ts"
-import { isPassing } from "../src/client/Backoff.ts"
 import type { FeedEvent } from "../src/client/FeedEvent.ts"
 import { signed } from "../src/client/Signed.ts"
 import * as Wallet from "../src/client/Wallet.ts"
@@ -207,11 +206,13 @@ export class Session {
       },
       // a key that was revoked elsewhere: the token takes over, and the next sign-in registers another
       refused: () => {
-        if (this.apiKey === undefined) return false
-        this.apiKey = undefined
-        const wallet = this.user.value?.key.public_key ?? this.key.value?.public_key
-        if (wallet !== undefined) Keys.forgetApiKey(wallet).catch(() => {})
-        return true
+        // of concurrent requests the first one that is refused forgets the key
+        if (this.apiKey === apiKey) {
+          this.apiKey = undefined
+          const wallet = this.user.value?.key.public_key ?? this.key.value?.public_key
+          if (wallet !== undefined) Keys.forgetApiKey(wallet).catch(() => {})
+        }
+        return this.apiKey === undefined
       }
     })
   }
@@ -233,13 +234,14 @@ export class Session {
       await this.logIn(key)
       return "renewed"
     } catch (error) {
-      const isFinal = error instanceof Rest.ApiFailure && error.status !== 0 && !isPassing(error.reason)
-      return isFinal && error.status < 500 && error.status !== 429 ? "refused" : "later"
+      return error instanceof Rest.ApiFailure && !Rest.isPassing(error) ? "refused" : "later"
     }
   }
 
   private async readFills(): Promise<void> {
+    const user_id = this.user.value?.user_id
     const { list } = await this.api().executions()
+    if (this.user.value?.user_id !== user_id) return
     this.fills.set(merged(list, this.fills.value))
   }
 

@@ -38,7 +38,11 @@ const made = (key: string): Shown => {
   place("toasts").append(element)
   const entry = { element, text, close, timer: undefined }
   shown.set(key, entry)
-  while (shown.size > TOASTS_MAX) dismiss(shown.keys().next().value!)
+  if (shown.size > TOASTS_MAX) {
+    // a notice that stays is about what is still the case
+    const passing = [...shown].find(([, { timer }]) => timer !== undefined)
+    dismiss((passing ?? [...shown][0]!)[0])
+  }
   return entry
 }
 

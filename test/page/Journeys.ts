@@ -93,6 +93,55 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.close()
   })
 
+  it("closes a share of the position as it is, though it changes while the dialog is open", async () => {
+    const { faults, page } = await exchange().open()
+    const context = page.context()
+    await fund(page)
+    await marketOrder(page, "Buy", "0.1")
+    await page.getByRole("button", { name: "Close the position in BTC-USDC" }).click(SLOW)
+    await page.locator("#close .steps").getByText("50 %").click(SLOW)
+    await shows(page, "#close .preview", /Closes\s*0\.050.*Remains\s*0\.050/u)
+    const second = await exchange().openIn(context)
+    await marketOrder(second.page, "Sell", "0.06")
+    await shows(page, "#close .preview", /Closes\s*0\.020.*Remains\s*0\.020/u)
+    await page.locator("#close-kind-Limit").click(SLOW)
+    // more decimal places than a price can have
+    await page.locator("#close-price").fill("1.1234567890123456789", SLOW)
+    await shows(page, "#close .preview", /At about\s*–/u)
+    await page.locator("#close-kind-Market").click(SLOW)
+    await second.page.bringToFront()
+    await marketOrder(second.page, "Sell", "0.04")
+    await shows(second.page, "#panel-Positions .empty", /No open positions/u)
+    await page.bringToFront()
+    await shows(page, "#close .preview", /Closes\s*0\.000.*Remains\s*nothing/u)
+    await page.locator("#close .primary").click(SLOW)
+    await shows(page, "#close-error", /^The position is closed already\.$/u)
+    assert.deepStrictEqual([...faults, ...second.faults], [])
+    await context.close()
+  })
+
+  it("repeats every request that its API key was refused for, when the token takes over", async () => {
+    const { faults, page, watching } = await exchange().open()
+    await fund(page)
+    for (const price of ["58000", "58500"]) await limitOrder(page, price)
+    await page.locator("#tab-Orders").click(SLOW)
+    watching.outage = true
+    const refused: Array<() => Promise<void>> = []
+    const body = { code: "UNAUTHORIZED", message: "no", details: { reason: "InvalidApiKey" } }
+    await page.route("**/api/v1/order/cancel", (route) => {
+      if (route.request().headers()["x-api-key"] === undefined) return route.continue()
+      refused.push(() => route.fulfill({ status: 401, json: body }))
+      return undefined
+    })
+    const cancels = page.getByRole("button", { name: "Cancel the order of" })
+    for (const i of [0, 1]) await cancels.nth(i).click(SLOW)
+    await until("both cancels are sent", () => refused.length === 2)
+    await Promise.all(refused.map((refuse) => refuse()))
+    await shows(page, "#panel-Orders .empty", /No open orders/u)
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
   it("places an order once, though the response to it is lost", async () => {
     const { faults, page, watching } = await exchange().open()
     await fund(page)

@@ -17,7 +17,7 @@ const administrator = { ADMIN_USERNAME: "admin", ADMIN_PASSWORD: "a password of 
 
 /** Console messages of the browser about a request that fails on purpose, or while the gateway is down or not ready. */
 const isOutage = (text: string): boolean =>
-  /WebSocket connection to|net::ERR_|status of (?:400|409|429|503)/u.test(text)
+  /WebSocket connection to|net::ERR_|status of (?:400|401|409|429|503)/u.test(text)
 
 export interface Opened {
   readonly page: Page
