@@ -3,7 +3,7 @@
  * the sources.
  */
 import { createHash } from "node:crypto"
-import { globSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { globSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundle } from "../scripts/build.ts"
@@ -36,6 +36,8 @@ export const bundled = async (): Promise<string> => {
   }
   const part = mkdtempSync(join(home, PREFIX))
   await bundle(part)
+  // as in the package: without it Node parses each file once more, to find out whether it is a module
+  writeFileSync(join(part, "package.json"), '{ "type": "module" }')
   try {
     renameSync(part, folder)
   } catch {
