@@ -193,7 +193,7 @@ describe("the source tree", () => {
     assert.deepStrictEqual([...folders].toSorted(), ["", ...chain].toSorted())
   })
 
-  it("lets the conformance suite know nothing but the boundary", () => {
+  it("lets the conformance suite import only the boundary", () => {
     const wrong = tracked
       .filter((path) => path.startsWith("conformance/"))
       .flatMap((path) => importsOf(path).map((target) => [path, relative(root, resolve(root, dirname(path), target))]))
@@ -272,7 +272,7 @@ describe("the source tree", () => {
     assert.deepStrictEqual(folders(["src/a/1.ts", "src/a/x/2.ts"]), [])
   })
 
-  it("lets the page know nothing but what ships to a browser", () => {
+  it("lets the page import only what ships to a browser", () => {
     const wrong = tracked
       .filter((path) => path.startsWith("page/") && path.endsWith(".ts") && path !== "page/build.ts")
       .flatMap((path) => importsOf(path).map((target) => [path, target] as const))

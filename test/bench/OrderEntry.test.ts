@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { run } from "../../bench/OrderEntry.bench.ts"
 
 describe("the order-entry benchmark", () => {
-  it("gets a correct response from every variant, with the code of the measurement", { timeout: 60_000 }, async () => {
+  it("has a correct response of every variant, with the code of the measurement", { timeout: 60_000 }, async () => {
     const rows = await run({ rounds: 1, seconds: 5, connections: 4, requests_max: 40 })
     assert.deepStrictEqual(
       rows.map(({ errors, name }) => [name, errors]),

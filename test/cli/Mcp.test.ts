@@ -68,7 +68,7 @@ describe("gateway mcp", { timeout: 120_000 }, () => {
     return { client, names, call }
   }
 
-  it("offers market data alone by default, each tool marked as read-only", async () => {
+  it("offers only market data by default, each tool marked as read-only", async () => {
     const { call, client, names } = await start()
     assert.deepStrictEqual(names, ["get_candles", "get_order_book", "get_recent_trades", "get_ticker", "list_markets"])
     const { tools } = await client.listTools()

@@ -62,7 +62,7 @@ describe("a call at an overloaded gateway", () => {
 })
 
 describe("a batch at an overloaded gateway", () => {
-  it.effect("repeats the refused orders alone, after a second, and keeps the places of all results", () =>
+  it.effect("repeats only the refused orders, after a second, and keeps the order of all results", () =>
     Effect.gen(function* () {
       const busy = refused("Overloaded")
       const { links, send } = gateway([busy, refused("InsufficientBalance"), busy], [placed, busy], [placed])

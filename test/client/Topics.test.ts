@@ -68,7 +68,7 @@ describe("a book", () => {
     })
   )
 
-  it.effect("counts faults in a row: a change that verifies ends the row, a snapshot alone does not", () =>
+  it.effect("counts faults in a row: a change that verifies ends the row, a snapshot does not", () =>
     Effect.gen(function* () {
       const tried = { verified: 0, never: 0 }
       /** After each snapshot the change before the fault verifies, or there is none. */

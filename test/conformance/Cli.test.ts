@@ -39,7 +39,7 @@ describe("the conformance suite as a program", { timeout: TIMEOUT_MS }, () => {
     )
   })
 
-  it("exits with 1 and says what must hold, and where the contract says so, where a case fails", async () => {
+  it("exits with 1 and prints the rule of a case that fails, and its place in the contract", async () => {
     const liar = await start(embedded.address, { answer: (answer) => [answer, answer] })
     try {
       const { code, text } = await run("--sequencer", liar.address, "--only", "head,one-answer")
@@ -55,7 +55,7 @@ describe("the conformance suite as a program", { timeout: TIMEOUT_MS }, () => {
     }
   })
 
-  it("exits with 2 where nothing can be run, and says why", async () => {
+  it("exits with 2 and the reason where nothing can be run", async () => {
     const [nobody, misnamed] = await Promise.all([run("--sequencer", "127.0.0.1:1"), run("--only", "nothing")])
     assert.strictEqual(nobody.code, 2)
     assert.match(nobody.errors, /^conformance: ListInstruments answered UNAVAILABLE/u)

@@ -54,7 +54,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<NonceStore, E>) =>
       })
     )
 
-    it.effect("forgets a nonce of an API key only after its window, a nonce of a login never", () =>
+    it.effect("removes a nonce of an API key only after its window, a nonce of a login never", () =>
       Effect.gen(function* () {
         const store = yield* NonceStore
         yield* store.claim("rest", owner(5), "nonce-0006")

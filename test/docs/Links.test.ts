@@ -29,7 +29,7 @@ describe("the pages", () => {
     assert.isAbove(inside.length, 60)
   })
 
-  it("are where the code says that they are", () => {
+  it("have the addresses that the code names", () => {
     const wrong = tracked
       .filter((path) => /\.(?:ts|mjs|py|sh|yml|proto|md)$/u.test(path) && !path.startsWith("src/proto/"))
       .flatMap((path) => {

@@ -30,7 +30,7 @@ describe.skipIf(!hasBash)("a session", { timeout: LIMIT_MS + 20_000 }, () => {
     assert.deepStrictEqual([ended, steps.length, stderr], [3, 1, "why\n"])
   })
 
-  it("ends with a name that nobody set", async () => {
+  it("ends with an undefined name", async () => {
     const { ended, steps } = await run("echo $TOKEN_THAT_NOBODY_SET")
     assert.deepStrictEqual([ended, steps.length], [1, 0])
   })

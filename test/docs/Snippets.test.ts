@@ -80,7 +80,7 @@ describe("the snippets of the pages", () => {
     for (const { at, fate } of marked) console.log(`  not run: ${at}: ${fate.reason}`)
   })
 
-  it("are run, or checked, or say why not", () => {
+  it("are run, or checked, or state why not", () => {
     const unknown = [...ofKind("unknown"), ...ofKind("marked").filter(({ fate }) => fate.reason === "")]
     assert.deepStrictEqual(
       unknown.map(({ at, block }) => `${at}: ${block.language} ${block.mark}`),
@@ -89,7 +89,7 @@ describe("the snippets of the pages", () => {
     assert.isAbove(toRun.length, 15)
   })
 
-  it("are what the files say that they show, and a test runs these files", () => {
+  it("are those of the named files, and a test runs these files", () => {
     const tests = tracked.filter((path) => path.startsWith("test/") && path.endsWith(".ts")).map(textOf)
     const commands = inLanguage("sh").map(({ block }) => block.text)
     for (const { at, block, fate } of ofKind("file")) {
@@ -100,7 +100,7 @@ describe("the snippets of the pages", () => {
     }
   })
 
-  it("are JSON of the kind that they say", () => {
+  it("are JSON of the stated kind", () => {
     for (const { at, block, fate } of ofKind("json")) {
       const value: unknown = JSON.parse(block.text)
       const { [fate.schema]: schema } = document.components.schemas

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { clientIpOf } from "../../src/domain/ClientIp.ts"
 
 describe("clientIpOf", () => {
-  it("believes only as many entries as there are proxies", () => {
+  it("trusts only as many entries as there are proxies", () => {
     const forwarded = "203.0.113.9, 198.51.100.7 ,192.0.2.1"
     assert.strictEqual(clientIpOf("10.0.0.1", forwarded, 0), "10.0.0.1")
     assert.strictEqual(clientIpOf("10.0.0.1", forwarded, 1), "192.0.2.1")

@@ -27,7 +27,7 @@ describe("closed profit and loss", () => {
     assert.deepStrictEqual(shown({ base_fee: "-1" })[2], "-0.333333333333333333")
   })
 
-  it("adds the fills of an order; averages are by size, and the first fill's time stays", () => {
+  it("adds the fills of an order; averages are by size, and the time is that of the first fill", () => {
     const first = add(undefined, fill({ exec_qty: "0.1", base_fee: "3", exec_time: String(START) }), closing())
     assert.deepInclude(first, {
       qty: "0.5",

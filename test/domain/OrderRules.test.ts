@@ -29,7 +29,7 @@ describe("order rules", () => {
     assert.deepInclude(OrderRules.checkOrder(rules, market, 49999), { reason: "OutOfRange", field: "qty", min: "5" })
   })
 
-  it("say what is missing", () => {
+  it("name the missing field", () => {
     assert.deepInclude(OrderRules.checkOrder(rules, { ...order, price: undefined }), {
       reason: "MissingField",
       field: "price"

@@ -23,7 +23,7 @@ describe("the transactions of a balance event", () => {
     assert.deepInclude(one, { id: "e-7", amount: "-3", balance_after: "1050" })
   })
 
-  it("name the market, the order and the fill where the event does, each alone", () => {
+  it("name the market, the order and the fill where the event does, each independently", () => {
     const names = ["symbol", "order_id", "exec_id"] as const
     const bare = { fee: "3", amount: "-3", symbol: undefined, order_id: undefined, exec_id: undefined }
     assert.doesNotHaveAnyKeys(of(bare)[0], [...names])

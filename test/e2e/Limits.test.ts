@@ -313,7 +313,7 @@ describe("access", () => {
     assert.strictEqual(stranger.headers.get("www-authenticate"), 'Basic realm="gateway"')
   })
 
-  it("from a browser needs CORS headers, and gets them", async () => {
+  it("from a browser needs CORS headers, and receives them", async () => {
     const { body, headers, status } = await call(exchange, "OPTIONS", "/api/v1/order/create", {
       headers: {
         origin: "https://app.example",

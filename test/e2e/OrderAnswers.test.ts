@@ -104,7 +104,7 @@ describe("an amend that is refused when it is processed", () => {
     await post("/order/cancel", user, { order_id })
   })
 
-  it("Amendment 6: gets the same response over every transport", async () => {
+  it("Amendment 6: has the same response over every transport", async () => {
     const order_id = await idOf({ post_only: true })
     const payload = { sub_account_address: user.vault, symbol: "BTC-USDC", order_id, price: "62000" }
     const viaRest = await post("/order/amend", user, { order_id, price: "62000" })

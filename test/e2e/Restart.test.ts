@@ -107,7 +107,7 @@ describe(`${KILLS} kills under load`, () => {
   }
 
   for (let round = 0; round < KILLS; round++) {
-    it(`round ${round}: loses, repeats and forgets nothing`, async () => {
+    it(`round ${round}: loses and repeats nothing`, async () => {
       const uri = "/api/v1/user/me"
       const spent = apiKeyHeaders(keys, "GET", uri, { nonce: nonce() })
       assert.strictEqual((await call(gateway, "GET", uri, { headers: spent })).status, 200)

@@ -47,7 +47,7 @@ describe("outside production", () => {
     assert.strictEqual(details.skew_ms, body.timestamp_ms - details.server_time_ms)
   })
 
-  it("an API key gets the text that its request should have signed, over REST and WebSocket", async () => {
+  it("an API key receives the text that its request should have signed, over REST and WebSocket", async () => {
     const { token } = await funded(exchange)
     const keys = newKeys()
     const { status } = await call(exchange, "POST", "/api/v1/user/api-keys", {
@@ -77,7 +77,7 @@ describe("outside production", () => {
     socket.close()
   })
 
-  it("an activation gets the text that its wallet should have signed", async () => {
+  it("an activation receives the text that its wallet should have signed", async () => {
     const keys = newKeys()
     const body = { code: "ALPHA-7Q2M-X9KD", public_key: keys.publicKey, signed_at: Math.floor(Date.now() / 1_000) }
     const asked = { ...body, signature: keys.sign("else") }
@@ -85,7 +85,7 @@ describe("outside production", () => {
     assert.match(details.signed_string, /^service-stage1-activate:[0-9a-f]{64}:0x[0-9a-f]{64}:\d+$/u)
   })
 
-  it("an order between two steps gets the nearest valid values", async () => {
+  it("an order between two steps receives the nearest valid values", async () => {
     const session = await funded(exchange)
     const price = await create(exchange, session, "t-1", { price: "59000.05" })
     assert.deepStrictEqual(price.body.details, {
@@ -104,7 +104,7 @@ describe("outside production", () => {
     assert.deepStrictEqual(body.details.nearest, ["5", "5.01"])
   })
 
-  it("an order with a misspelled field gets the correct name", async () => {
+  it("an order with a misspelled field receives the correct name", async () => {
     const session = await funded(exchange)
     for (const [field, near] of [
       ["reduceOnly", "reduce_only"],

@@ -68,7 +68,7 @@ describe("the lane of large answers", () => {
     })
   )
 
-  it.effect("forgets who leaves", () =>
+  it.effect("removes clients that disconnect", () =>
     Effect.gen(function* () {
       const { read, seen } = record()
       const gone = yield* read("gone", FIRST)

@@ -61,7 +61,7 @@ describe("the documentation site", () => {
     assert.strictEqual(response.headers.get("cache-control"), "public, max-age=31536000, immutable")
   })
 
-  it("says how to build it where it is not built", async () => {
+  it("shows how to build it where it is not built", async () => {
     const response = await notBuilt.fetch("GET", "/docs", { authorization: null })
     assert.strictEqual(response.status, 200)
     assert.include(await response.text(), "npm run build --prefix docs/site")

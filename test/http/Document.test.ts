@@ -153,7 +153,7 @@ describe("the document", () => {
     }
     for (const { name, description } of document.tags) assert.isNotEmpty(description, name)
   })
-  it("holds no reference that leads nowhere, and nothing that nobody refers to", () => {
+  it("has no dangling reference and no unused component", () => {
     const refs = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/gu)].map((match) => match[1]!))
     for (const ref of refs) assert.isDefined(lookUp(ref), ref)
     for (const kind of ["schemas", "responses", "examples"]) {

@@ -38,11 +38,11 @@ describe("documents", () => {
     }
   })
 
-  it("of other paths are left alone", async () => {
+  it("of other paths are not changed", async () => {
     assert.isUndefined((await ask("/other", "gzip")).headers["content-encoding"])
   })
 
-  it("that are large go out whole in parts, and tell their length", async () => {
+  it("that are large are sent complete in parts, with their length", async () => {
     const large = Uint8Array.from({ length: 3 * PART_BYTES + 7 }, (_, i) => i)
     const answer = await Effect.runPromise(
       documents({ path: "/page", acceptEncoding: undefined, address }, HttpServerResponse.uint8Array(large))

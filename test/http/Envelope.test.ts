@@ -55,7 +55,7 @@ describe("routes", () => {
       assert.strictEqual((await plain.fetch("GET", path)).status, 404, path)
     }
   })
-  it("tell the methods of a path", async () => {
+  it("list the methods of a path", async () => {
     const allow = async (method: string, path: string) => {
       const response = await plain.fetch(method, path)
       assert.strictEqual(response.status, 405, path)
@@ -67,7 +67,7 @@ describe("routes", () => {
     assert.strictEqual(await allow("POST", "/api/v1/authorize/whitelist/0x1"), "PUT, GET, DELETE, HEAD, OPTIONS")
     assert.strictEqual(await allow("POST", "/ws"), "GET, HEAD, OPTIONS")
   })
-  it("say that a WebSocket path wants an upgrade", async () => {
+  it("require an upgrade on a WebSocket path", async () => {
     for (const path of ["/ws", "/ws/public", "/ws/private"]) {
       const response = await plain.fetch("GET", path)
       assert.strictEqual(response.status, 426)
@@ -260,7 +260,7 @@ describe("answers", () => {
     assert.strictEqual(await challenge("GET", "/api/v1/user/me"), "Bearer")
     assert.strictEqual(await challenge("PUT", "/api/v1/authorize/whitelist/0x1"), 'Basic realm="gateway"')
   })
-  it("tell what the bucket says, and when to come back", async () => {
+  it("have the state of the bucket, and the time of the next request", async () => {
     let allowed = true
     const { fetch, dispose } = gateway({ limiter: { take: () => Effect.sync(() => rate(allowed)) } })
     const good = await fetch("GET", "/api/v1/market/time", { authorization: null })
@@ -295,7 +295,7 @@ describe("answers", () => {
     }
     await dispose()
   })
-  it("tell the age of market data while the backend is away, up to a minute", async () => {
+  it("have the age of market data while the backend is unavailable, up to a minute", async () => {
     let age_ms = 12_000
     const ill = () => ({ ...well, ill: true, connected: false, age_ms, ill_for_ms: 11_000 })
     const { fetch, dispose } = gateway({ health: { sequencer: ill } })

@@ -109,7 +109,7 @@ describe("Amendment 18: a request of a gateway that cannot read changes of crede
     await dispose()
   })
 
-  it("is not shown what it read before they are read, and gets 503 after 1.5 s", async () => {
+  it("receives nothing that it read before they are read, and 503 after 1.5 s", async () => {
     const { dispose, fetch, go, grant, lease, reached } = world((wait) => ({
       accounts: { labels: () => Effect.as(wait, new Map()) }
     }))

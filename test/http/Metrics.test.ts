@@ -45,7 +45,7 @@ describe("/metrics", () => {
     await dispose()
   })
 
-  it("does not exist for others, nor through a proxy that nobody named", async () => {
+  it("does not exist for others, nor through an unlisted proxy", async () => {
     const asked = async (trustedProxies: number, metricsPublic: boolean, forwarded?: string) => {
       const { dispose, fetch } = gateway({ trustedProxies, metricsPublic })
       const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded }

@@ -210,7 +210,7 @@ describe("an answer", () => {
   }
   const strangers = gateway()
   afterAll(strangers.dispose)
-  it("asks a stranger for credentials wherever they are needed", async () => {
+  it("requires credentials of an anonymous caller wherever they are needed", async () => {
     for (const operation of operations) {
       const { method, target, ask } = asked(operation)
       const { status } = await strangers.fetch(method, target, { ...ask, authorization: null })

@@ -29,7 +29,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
 
 describe("the market page", () => {
-  it("is at /, knows its environment, and is asked for anew each time", async () => {
+  it("is at /, has its environment, and is revalidated each time", async () => {
     const response = await get("/")
     assert.strictEqual(response.status, 200)
     assert.strictEqual(response.headers.get("content-type"), "text/html; charset=utf-8")
@@ -60,7 +60,7 @@ describe("the market page", () => {
     }
   })
 
-  it("is answered 304 to who has it, in whatever form", async () => {
+  it("is 304 for a client that has it, in each encoding", async () => {
     for (const path of ["/", SCRIPT]) {
       const etag = (await get(path, { "accept-encoding": "br" })).headers.get("etag")!
       const again = await get(path, { "accept-encoding": "gzip", "if-none-match": etag })

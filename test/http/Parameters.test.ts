@@ -62,7 +62,7 @@ describe("a number of a query", () => {
       .map((parameter) => ({ operation, name: String(parameter.name) }))
   )
 
-  it("is written in digits alone", { timeout: 120_000 }, async () => {
+  it("is written in digits only", { timeout: 120_000 }, async () => {
     assert.isAbove(taken.length, 20)
     for (const { name, operation } of taken) {
       const { ask, method, target } = asked(operation)

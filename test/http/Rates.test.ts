@@ -302,7 +302,7 @@ describe("an address", () => {
     assert.strictEqual(await left("[2001:db8:1:2::8]:4711"), 56)
   })
 
-  it("that failed too often is refused before its password is compared, the right one too, by any door but its own", async () => {
+  it("that failed too often is refused before its password is compared, a correct one too, on every path but its own", async () => {
     const { fetch } = await world()
     const admin = (password: string, ip = here) =>
       fetch("GET", WHITELIST, { ip, authorization: `Basic ${btoa(`admin:${password}`)}` })
@@ -394,7 +394,7 @@ describe("an answer", () => {
 })
 
 describe("what is counted apart", () => {
-  it("Amendment 19: who reads as much as the public bucket lets may still log in", async () => {
+  it("Amendment 19: a client at the limit of the public bucket can log in", async () => {
     const { clock, fetch } = await world()
     const read = () => fetch("GET", "/api/v1/market/time", { ip: here })
     for (let i = 0; i < 60; i++) assert.strictEqual((await read()).status, 200)

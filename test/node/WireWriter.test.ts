@@ -59,7 +59,7 @@ describe("WireWriter", () => {
     assert.isAbove(state.time, START)
   })
 
-  it("keeps bytes that were taken while it goes on, also in another buffer", () => {
+  it("does not change bytes that were taken when it writes more, also in another buffer", () => {
     const writer = new WireWriter()
     const first = writer.string("first").from(0)
     const start = writer.length

@@ -174,7 +174,7 @@ describe("a draft", () => {
     })
   })
 
-  it("knows the largest size once it has a price", () => {
+  it("has the largest size once it has a price", () => {
     assert.isUndefined(largestOf({ ...limit, price: "" }, context))
     // 10000 / (60000 × (1/10 + 0.00055))
     assert.strictEqual(largestOf(limit, context), n("1.657"))

@@ -116,7 +116,7 @@ describe("the preview of an order", { timeout: 120_000 }, () => {
     assert.strictEqual(Decimal.format(second.margin), after!.order_margin)
   })
 
-  it("says when it is too much, and asks nothing of an order that only reduces", async () => {
+  it("reports an order that is too large, and requires no margin of an order that only reduces", async () => {
     const carol = await funded(exchange, "100")
     const { instrument, tiers } = await marketOf(carol.token)
     const standing = await standingOf(carol.token)

@@ -45,7 +45,7 @@ describe("the id of a request", () => {
     assert.deepStrictEqual(await clicks(duplicate), { ids: [0], results: [duplicate] })
   })
 
-  it("stays where the repetition is refused, because the earlier request may still have acted", async () => {
+  it("is kept where the repetition is refused, because the earlier request may still have acted", async () => {
     assert.deepStrictEqual(await clicks(unanswered, throttled, duplicate), {
       ids: [0, 0, 0],
       results: [unanswered, throttled, true]

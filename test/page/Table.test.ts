@@ -44,7 +44,7 @@ describe("a list that is read page by page", () => {
     assert.strictEqual(records(), "ba")
   })
 
-  it("ignores an older page of a list that was begun anew", async () => {
+  it("ignores a late page of a list that was reset", async () => {
     const { answer, list, records } = paged()
     const first = list.refresh()
     answer(0, "dc", "before c")

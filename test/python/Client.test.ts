@@ -178,7 +178,7 @@ asyncio.run(main())
     assert.strictEqual(stdout, "Connecting\n1 []\n")
   })
 
-  it("reports the error of a feed to its reader alone", SLOW, async () => {
+  it("reports the error of a feed only to its reader", SLOW, async () => {
     const program = `import asyncio, gc
 from trading_gateway._environment import Environment
 from trading_gateway._feed import EventQueue, Feed, Source

@@ -307,7 +307,7 @@ describe("a book", () => {
     assert.strictEqual(world.last.readyState, 3)
   })
 
-  it("stays open while the gateway does not have the market for the moment", async () => {
+  it("does not close while the gateway does not have the market for the moment", async () => {
     const world = new World((message, socket, connection) => {
       const { args, op, req_id } = message
       if (op === "subscribe" && connection === 2) {

@@ -335,7 +335,7 @@ describe("an unanswered call", () => {
     }
   })
 
-  it("ends with its caller's signal, whatever Retry-After says", async () => {
+  it("ends with its caller's signal, whatever the Retry-After", async () => {
     const world = fast()
     const away = { status: 503, body: "gone", headers: { "retry-after": "3600" } }
     world.answers.set("/order/history", () => away)

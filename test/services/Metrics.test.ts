@@ -19,7 +19,7 @@ const layer = Metrics.layer.pipe(
 )
 
 describe("the gauges", () => {
-  it.effect("show what is ready, who leads, and how far a backend is behind", () =>
+  it.effect("show readiness, the leader, and the lag of a backend", () =>
     Effect.gen(function* () {
       const metrics = yield* Metrics
       const shown = Effect.map(metrics.text, (text) => (name: string) => {

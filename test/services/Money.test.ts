@@ -117,7 +117,7 @@ describe("a withdrawal", () => {
       assert.notStrictEqual(commands[0]?.command_id, commands[2]?.command_id)
     }).pipe(Effect.provide(layer))
   })
-  it.effect("stays on the user's own rail", () => {
+  it.effect("is on the user's own rail", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const funds = yield* Funds

@@ -13,7 +13,7 @@ import { isNatsInstalled } from "../../verification/harness/NatsServer.ts"
 const src = join(import.meta.dirname, "../../src")
 
 describe("users of every transport", () => {
-  it("see what the journal says, while something goes wrong", { timeout: 240_000 }, async () => {
+  it("see the state of the journal during outages", { timeout: 240_000 }, async () => {
     const world = await (isFleetInstalled ? startTwo({ nats: isNatsInstalled }) : startOne())
     try {
       const seen = await run(world, { seed: 11, actions: 40, users: 3, disturbances: 1 })

@@ -82,7 +82,7 @@ describe("the checker of histories", () => {
     })
   })
 
-  it("finds an order that is lost, doubled, another one, refused, open, or nobody's", () => {
+  it("finds an order that is lost, doubled, replaced, refused, open, or unowned", () => {
     assert.strictEqual(check([attempt("a", [yes("1")])], [], []).lost, 1)
     assert.strictEqual(check([attempt("a", [yes("1")])], [order("a", "1"), order("a", "2")], []).doubled, 1)
     assert.strictEqual(found([attempt("a", [yes("1")])], [order("a", "2")]), 1)
@@ -103,7 +103,7 @@ describe("the checker of histories", () => {
     assert.strictEqual(found(both, [buy, sell], [fill("1"), fill("2"), fill("2")]), 3)
   })
 
-  it("takes an answer for what it says", () => {
+  it("reads the outcome from a response", () => {
     const outcomeOf = (status: number, body: object) => answeredBy({ status, text: JSON.stringify(body), ms: 1 }).as
     assert.strictEqual(outcomeOf(200, { order_id: "1" }), "acknowledged")
     assert.strictEqual(outcomeOf(409, { details: { reason: "DuplicateOrderLinkId", order_id: "1" } }), "repeated")

@@ -23,7 +23,7 @@ describe.skipIf(!existsSync(file))("another exchange's depth feed", () => {
     return book
   }
 
-  it("is whole, and applied by us is what a naive reader gets: 500 levels a side, always", () => {
+  it("is complete, and equals the book of a naive reader: 500 levels a side, always", () => {
     assert.lengthOf(messages, 50)
     for (const [i, { update_id }] of messages.entries()) assert.strictEqual(update_id, messages[0]!.update_id + i)
     for (let count = 1; count <= messages.length; count++) {

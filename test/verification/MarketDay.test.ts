@@ -3,7 +3,7 @@ import { machine } from "../../src/backend/engine/EngineMachine.ts"
 import { simulateDay } from "../../verification/market-day/Day.ts"
 
 describe("a day of simulated market", () => {
-  it("trades in every minute without a violation, and its journal grows by Ticks alone", () => {
+  it("trades in every minute without a violation, and its journal grows only by Ticks", () => {
     const day = simulateDay({ hours: 1 / 20 })
     assert.isAbove(day.trades, 3 * 20)
     assert.isAtMost(day.away_bps, 50)

@@ -68,7 +68,7 @@ describe("the comparison with a record", () => {
     assert.match(table(play(hit)), /unexplained \| 1 \| 100\.00 %/u)
   })
 
-  it("lets an order that was modified upwards, or shown anew, wait behind the others", () => {
+  it("moves an order that was increased or replenished behind the others", () => {
     const up = { at: 1n, type: "modify", id: "a", price: "100.25", size: 3 } as const
     const down = { at: 1n, type: "modify", id: "a", price: "100.25", size: 1 } as const
     assert.strictEqual(play(up, aggress([{ id: "b", size: 2 }], 2)).sameFill, 1)

@@ -48,7 +48,7 @@ describe("shrinker", () => {
     assert.include(shrunk, { place: 1, what: "differs" })
   })
 
-  it("has nothing to say of a script without a difference", () => {
+  it("finds no shorter script where there is no difference", () => {
     assert.isUndefined(shrink(script, () => undefined))
   })
 })

@@ -26,7 +26,7 @@ describe("a simulated exchange on a machine that dies", () => {
     assert.isAbove(entries, 50 * SEEDS)
   })
 
-  it("fails the same for the same seed, and says which", async () => {
+  it("fails in the same way for the same seed, and prints it", async () => {
     const failure = async () => {
       try {
         await simulate({ seed: 3, commands: 300, faults: { keep: (entries, next) => (next() < 0.1 ? [] : entries) } })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { run } from "../../verification/slow-clients/SlowClients.ts"
 
 describe("sockets that do not read", () => {
-  it("are conflated or closed by what they follow, and nobody else misses anything", { timeout: 120_000 }, async () => {
+  it("are conflated or closed by their topics, and no other client misses anything", { timeout: 120_000 }, async () => {
     const outcome = await run({
       readers: 12,
       stuck: 4,

@@ -14,7 +14,7 @@ describe("a slope", () => {
     assert.isAtMost(Math.abs(per_hour - 12), plus_minus)
     assert.isBelow(plus_minus, 6)
   })
-  it("of what stays is nothing", () => {
+  it("is zero for what is constant", () => {
     const { per_hour, plus_minus } = slopeOf(samples(() => 7))
     assert.isAtMost(Math.abs(per_hour) + plus_minus, 1e-9)
   })

@@ -43,7 +43,7 @@ describe("the AsyncAPI document", () => {
     )
   })
 
-  it("lets operations speak only messages of their channel, and every message be spoken", () => {
+  it("has only messages of the channel in each operation, and each message in an operation", () => {
     for (const operation of Object.values<Json>(operations)) {
       const channel = nameOf(operation.channel.$ref)
       assert.include(["send", "receive"], operation.action)
@@ -80,7 +80,7 @@ describe("the AsyncAPI document", () => {
     }
   })
 
-  it("shows examples that are what it says, and that gateway and clients read", () => {
+  it("shows valid examples, which gateway and clients decode", () => {
     const isClient = Schema.is(ClientFrame)
     const isServer = Schema.is(ServerFrame)
     let shown = 0
@@ -96,7 +96,7 @@ describe("the AsyncAPI document", () => {
     assert.strictEqual(checksum(bids, asks), expected)
   })
 
-  it("speaks of every topic under the names that are parsed, and of no other", () => {
+  it("documents every topic under its name, and no other", () => {
     for (const { example, pattern } of [...Topics.publicTopics, ...Topics.privateTopics]) {
       const topic = parseTopic(example)
       if (typeof topic === "string") throw new Error(`${example}: ${topic}`)

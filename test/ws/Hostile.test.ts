@@ -103,7 +103,7 @@ const broken: ReadonlyArray<readonly [string, number, ReadonlyArray<Buffer>, Rea
 ]
 
 describe("a frame that breaks the protocol", () => {
-  it.live("ends its connection with the code that says why, and no other", () =>
+  it.live("ends its connection with the code for it, and no other connection", () =>
     Effect.gen(function* () {
       const { undisturbed, world } = yield* scene()
       for (const [what, code, bytes, headers] of broken) {

@@ -165,7 +165,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.live("drops feeds that can be sent anew before it ends a connection for those that cannot", () =>
+  it.live("drops feeds that can be sent again before it ends a connection for those that cannot", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
       const { ended, offer } = make(sink)
@@ -231,7 +231,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.live("lets an asked snapshot pass whatever its size, and forgets what it replaces", () =>
+  it.live("queues a requested snapshot of any size, and drops what it replaces", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
       const { ended, offer, outbox } = make(sink)
@@ -253,7 +253,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.live("ends what throws, and nobody else", () =>
+  it.live("ends a connection whose flush throws, and no other", () =>
     Effect.gen(function* () {
       const faults: Array<unknown> = []
       const flusher = new Flusher(stillClocks, (fault) => faults.push(fault))

@@ -42,7 +42,7 @@ describe("Pacer", () => {
     })
   )
 
-  it.effect("reports a run that throws, and goes on with the others", () =>
+  it.effect("reports a run that throws, and continues with the others", () =>
     Effect.gen(function* () {
       const faults: Array<unknown> = []
       const pacer = yield* Throttler.make(yield* Clock.Clock, (fault) => faults.push(fault))

@@ -54,7 +54,7 @@ describe("Amendment 18: a gateway that cannot read changes of credentials", () =
     })
   )
 
-  it.live("answers DatabaseUnavailable for each topic after 1.5 s, and the connection stays", () =>
+  it.live("responds with DatabaseUnavailable for each topic after 1.5 s, and does not close", () =>
     Effect.gen(function* () {
       const world = new World()
       const lease = new ManualLease()
@@ -90,7 +90,7 @@ describe("messages", () => {
     })
   )
 
-  it.live("reports what is wrong with a message and stays open", () =>
+  it.live("reports what is wrong with a message and does not close", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -355,7 +355,7 @@ describe("public topics", () => {
     })
   )
 
-  it.live("starts from a snapshot when the book was built anew, and never shows a crossed one", () =>
+  it.live("starts from a snapshot when the book was rebuilt, and never shows a crossed one", () =>
     Effect.gen(function* () {
       const world = new World()
       world.market.book.reset([["100", "1"]], [["101", "1"]], 9)
@@ -440,7 +440,7 @@ describe("public topics", () => {
     })
   )
 
-  it.live("stops listening to what nobody listens to", () =>
+  it.live("stops following a user without connections", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -557,7 +557,7 @@ describe("authentication", () => {
     })
   )
 
-  it.live("lets the same user authenticate again, and nobody else", () =>
+  it.live("lets the same user authenticate again, and no other", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -573,7 +573,7 @@ describe("authentication", () => {
     })
   )
 
-  it.live("wants authentication before private topics", () =>
+  it.live("requires authentication before private topics", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -586,7 +586,7 @@ describe("authentication", () => {
     })
   )
 
-  it.live("closes 4001 who does not authenticate in time, 4010 whose token expires", () =>
+  it.live("closes with 4001 without authentication in time, with 4010 when the token expires", () =>
     Effect.gen(function* () {
       const world = new World()
       world.callers.set("SHORT", { ...world.callers.get("TK")!, expires_at_ms: Date.now() + 150 })
@@ -790,7 +790,7 @@ describe("private topics", () => {
     })
   )
 
-  it.live("starts from snapshots when the numbers start anew", () =>
+  it.live("starts from snapshots when the numbers restart", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -807,7 +807,7 @@ describe("private topics", () => {
     })
   )
 
-  it.live("sends the snapshots of the new stream when the numbers start anew while a snapshot is read", () =>
+  it.live("sends the snapshots of the new stream when the numbers restart while a snapshot is read", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -956,7 +956,7 @@ describe("private topics", () => {
 })
 
 describe("the end", () => {
-  it.live("pings, and closes 4000 who is silent", () =>
+  it.live("pings, and closes a silent connection with 4000", () =>
     Effect.gen(function* () {
       const world = new World()
       // ten pings: a machine that is busy for some of them makes nobody silent
@@ -969,7 +969,7 @@ describe("the end", () => {
     })
   )
 
-  it.live("announces a shutdown, closes 1001, and accepts nobody meanwhile", () =>
+  it.live("announces a shutdown, closes with 1001, and refuses new connections meanwhile", () =>
     Effect.gen(function* () {
       const world = new World()
       const scope = yield* Scope.make()

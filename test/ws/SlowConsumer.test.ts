@@ -8,7 +8,7 @@ const book = `orderbook.1000.${SYMBOL}`
 const deep = (price: number) => Array.from({ length: 1_000 }, (_, i) => [String(price + i), `${price}.5`] as const)
 
 describe("a socket that does not read", () => {
-  it.live("loses nothing of a book but the steps in between, and delays nobody", () =>
+  it.live("loses only intermediate steps of a book, and delays no other client", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world, { outbound_bytes: 200_000 })

@@ -122,7 +122,7 @@ describe("the opening handshake", () => {
     })
   )
 
-  it.live("refuses what it does not, and says what to change", () =>
+  it.live("refuses other handshakes, and states what to change", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -196,7 +196,7 @@ describe("what a socket reads", () => {
     })
   )
 
-  it.live("ends the connection where it is wrong, with the code that says why", () =>
+  it.live("ends the connection after invalid bytes, with the code for it", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)

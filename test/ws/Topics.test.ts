@@ -114,7 +114,7 @@ describe("trade/{market_addr}", () => {
     })
   )
 
-  it.live("wants the canonical address of a market that is there", () =>
+  it.live("requires the canonical address of an existing market", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -139,7 +139,7 @@ describe("trade/{market_addr}", () => {
 })
 
 describe("kline", () => {
-  it("Amendment 13: confirms each candle once its interval is over and opens the next, flat, though nobody trades", () => {
+  it("Amendment 13: confirms each candle once its interval is over and opens the next, flat, without a trade", () => {
     const world = new World()
     const minute = (start: number, close: string, more: Partial<Candle> = {}): Candle => ({
       ...flat("1", start * 60_000, close, false),
@@ -288,7 +288,7 @@ describe("insurance_pool", () => {
 })
 
 describe("a topic of two connections", () => {
-  it.live("goes on for the one that stays", () =>
+  it.live("continues for the connection that is still open", () =>
     Effect.gen(function* () {
       const world = new World()
       world.market.pool = pool()

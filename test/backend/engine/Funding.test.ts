@@ -215,7 +215,7 @@ describe("funding in the engine", () => {
     assert.strictEqual(Reads.fundingRates(bench.state, { symbol: "X-USDC", start_ms: 0, end_ms: 0 }), undefined)
   })
 
-  it("liquidates in the step of a settlement who cannot bear the payment, though no mark moves", () => {
+  it("liquidates an account that cannot pay its funding in the step of the settlement, though no mark moves", () => {
     const { bench, alice } = opened()
     const holding = bench.state.accountOf.get(alice.address)!.holdings[0]!
     bench.now = START + 8 * HOURS - 1_000

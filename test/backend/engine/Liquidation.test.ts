@@ -581,7 +581,7 @@ describe("the bounds of deleveraging and of pools", () => {
 })
 
 describe("deleveraging after a drawdown", () => {
-  it("goes on in a later step with what remained, while the ratio is at most -0.25", () => {
+  it("continues in a later step with the rest, while the ratio is at most -0.25", () => {
     const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC)
     const bench = new Bench({ markets, poolBaseEquity: "20000" })
     const { state } = bench

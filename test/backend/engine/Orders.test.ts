@@ -356,7 +356,7 @@ describe("self-trade prevention", () => {
 })
 
 describe("amend", () => {
-  it("keeps priority only when the price stays and the quantity falls", () => {
+  it("keeps priority only when the price is unchanged and the quantity falls", () => {
     const first = (change: { price?: string; qty?: string }): string => {
       const bench = opened()
       const id = orderId(bench.place(bob, { side: SELL, qty: "0.2", price: "60000" }))

@@ -180,7 +180,7 @@ describe("Isolated positions", () => {
     assert.strictEqual(position().size, "0.5")
   })
 
-  it("are liquidated alone, without a payment from the wallet", () => {
+  it("are liquidated separately, without a payment from the wallet", () => {
     const { bench, alice, mode, trade, balance } = setup()
     mode(ISOLATED)
     trade(BUY, "0.5")

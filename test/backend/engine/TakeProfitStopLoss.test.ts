@@ -174,7 +174,7 @@ describe("Amendment 3: attachment of exits", () => {
     }
   })
 
-  it("a taker that first reduces and then opens gets exits for the opened lots", () => {
+  it("a taker that first reduces and then opens attaches exits to the opened lots", () => {
     for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
       const { bench, v, m, sizes, open, check } = setup()
       open(SELL, "0.3")
@@ -378,7 +378,7 @@ describe("Amendment 5: exits of a position", () => {
     check()
   })
 
-  it("open orders with an attached pair count, so every fill gets its exits", () => {
+  it("open orders with an attached pair count, so that every fill has its exits", () => {
     const { bench, v, fill, exits, check } = setup()
     const place = (n: number, side: Side = BUY) =>
       bench.place(v, {

@@ -10,7 +10,7 @@ import { start, temporary } from "../../doubles/FakeBackend.ts"
 vi.mock(import("../../../src/backend/journal/Directory.ts"), { spy: true })
 
 describe("a backup", () => {
-  it("gets its name when its files and folders are durable, and the name is durable when it returns", async () => {
+  it("receives its name when its files and folders are durable, and the name is durable when it returns", async () => {
     const place = temporary()
     const dataDir = join(place.directory, "data")
     await (await start(dataDir)).stop()

@@ -74,7 +74,7 @@ const refused = (f: () => unknown): string => {
 }
 
 describe("Journal", () => {
-  it("belongs to its owner alone, also where it was open to others", () => {
+  it("is readable only by its owner, also where it was open to others", () => {
     open().close()
     const files = [path, `${path}.lock`]
     for (const file of files) chmodSync(file, 0o644)
@@ -247,7 +247,7 @@ describe("Journal", () => {
     }
   })
 
-  it("says what to do about a file that is damaged or no database, and not about one that is missing", () => {
+  it("has a hint for a file that is damaged or no database, and none for one that is missing", () => {
     const journal = open()
     fill(journal, [1, 2, 3])
     journal.close()

@@ -48,7 +48,7 @@ const world = (at_ms = START) => {
 describe("EngineClock", () => {
   for (const step of [SECOND, 5 * SECOND, 60 * SECOND, HOUR, 24 * HOUR, YEAR]) {
     for (const by of [step, -step]) {
-      it(`goes on at its pace through a step of ${by / SECOND} s and back`, () => {
+      it(`continues at its rate through a step of ${by / SECOND} s and back`, () => {
         const { clock, pass, set, steps, truth } = world()
         pass(10 * SECOND)
         set(by)
@@ -68,7 +68,7 @@ describe("EngineClock", () => {
     }
   }
 
-  it("reaches a wall clock that stays ahead by a second within four minutes", () => {
+  it("reaches a wall clock that is constantly ahead by a second within four minutes", () => {
     const { clock, pass, set, truth } = world()
     set(SECOND)
     pass(240 * SECOND)

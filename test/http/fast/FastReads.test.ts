@@ -176,7 +176,7 @@ describe("the short way of market reads", () => {
   afterAll(pair.dispose)
   const get = (target: string, headers = {}) => same(pair, bytesOf("GET", target, headers))
 
-  it("answers every target as the framework does, made anew and from memory", async () => {
+  it("has the framework's response for every target, computed and from memory", async () => {
     const before = pair.taken
     const statuses = new Set<number>()
     for (const target of targets) {
@@ -250,7 +250,7 @@ describe("the short way where the rate is counted elsewhere", () => {
   const pair = new Pair(() => ({ ...doubles(), limiter: { take: () => Effect.sync(standing) } }), frozenClock(now))
   afterAll(pair.dispose)
 
-  it("makes every answer anew and counts it", async () => {
+  it("computes and counts every response", async () => {
     const target = bytesOf("GET", `${m}/orderbook?symbol=BTC-USDC`, {})
     const first = await same(pair, target)
     world.seq++

@@ -4,7 +4,7 @@ import { assert, it } from "vitest"
 import { RefereeUnavailable } from "../../../src/services/Referee.ts"
 import { gateway, well } from "../Fixture.ts"
 
-it("a read says that the backend does not answer, and nothing about sequencing; a command says both", async () => {
+it("a read reports that the backend does not respond; a command also reports whether it was sequenced", async () => {
   const away = { ...well, connected: false, ill: true, ill_for_ms: 90_000, age_ms: 90_000 }
   const { dispose, fetch } = gateway({
     health: { sequencer: () => away, referee: () => well },

@@ -103,7 +103,7 @@ const isWhole = (): void => {
 }
 
 describe("Amendment 25: the time for which no command can be submitted", () => {
-  it("begins before the first stream and ends when a stream stays open for a second", () => {
+  it("begins before the first stream and ends when a stream is open for a second", () => {
     assert.strictEqual(stream.down_ms, 0)
     vi.advanceTimersByTime(900)
     assert.strictEqual(stream.down_ms, 900)
@@ -224,7 +224,7 @@ describe("Amendment 18: the time limit of commands, on the stream's clock", () =
     assert.strictEqual(calls[0]!.limits.get("one"), 1699)
   })
 
-  it("begins anew with each stream", () => {
+  it("begins again with each stream", () => {
     clock(60_000)
     calls[0]!.emit("end")
     vi.advanceTimersByTime(3000)
@@ -253,7 +253,7 @@ describe("Amendment 18: the time limit of commands, on the stream's clock", () =
 })
 
 describe("a call that is full", () => {
-  it("gets the rest when it drains, in order, and each command once", () => {
+  it("receives the rest when it drains, in order, and each command once", () => {
     const [call] = calls as [Call]
     call.room = 2
     const ids = Array.from({ length: 3 * MESSAGE_COMMANDS_MAX + 1 }, (_, i) => `full-${i}`)

@@ -269,7 +269,7 @@ describe.concurrent("the stream of commands", { timeout: 60_000 }, () => {
       await test(submit).finally(() => stream.close())
     })
 
-  it("with foreign, repeated and empty results: each command gets the first result of its own id", () =>
+  it("with foreign, repeated and empty results: each command receives the first result of its own id", () =>
     submitting(
       (call) => {
         call.on("error", () => {})

@@ -49,7 +49,7 @@ describe("a sequencer that stops responding", () => {
   const cancel = { command: { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) } }
   const head = () => Effect.runPromise(Effect.result(channel.read(SequencerService.getHead, {}, 60_000)))
 
-  it("gets its pending calls failed, all commands but cancels refused at once, and is used again after it recovers", async () => {
+  it("fails its pending calls, refuses all commands but cancels at once, and is used again after it recovers", async () => {
     assert.strictEqual((await submit("warm"))?.$case, "ack")
     assert.strictEqual((await head())._tag, "Success")
     proxy.swallow()

@@ -111,7 +111,7 @@ describe("records", () => {
     })
   })
 
-  it("decode the optional fields of an order, each alone", () => {
+  it("decode the optional fields of an order, one at a time", () => {
     const leg = (trigger_price: string): Types.TpslLeg => ({
       trigger_by: Types.TriggerBy.TRIGGER_BY_MARK_PRICE,
       trigger_price
@@ -253,7 +253,7 @@ describe("records", () => {
     })
   })
 
-  it("reject a value that this version does not know", () => {
+  it("reject a value that this version does not define", () => {
     assert.throws(() => toOrder({ ...order, order_status: 99 as never }), /order_status: 99/)
     assert.throws(() => toOrder({ ...order, side: 0 }), /side: 0/)
     assert.throws(

@@ -98,7 +98,7 @@ describe("a client that sends slowly", () => {
       "1\r\nx\r\n"
     ]
   ] as const) {
-    it(`${what}: gets 408 and is closed, while others are served`, async () => {
+    it(`${what}: receives 408 and is closed, while others are served`, async () => {
       await open({ headers_ms: 250, request_ms: 400 })
       const attackers = many(bytes)
       const dripping = setInterval(() => {

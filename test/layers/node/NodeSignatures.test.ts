@@ -135,7 +135,7 @@ describe.skipIf(wycheproof === undefined)("the published test cases", () => {
     )
   }
 
-  it("the strict checks alone refuse bad encodings and small order, and nothing else", () => {
+  it("only the strict checks refuse bad encodings and small order, and nothing else", () => {
     const refused = ["low_order_A", "low_order_R", "non_canonical_A", "non_canonical_R"]
     let count = 0
     for (const { number, key, sig, flags } of cctv) {
@@ -147,7 +147,7 @@ describe.skipIf(wycheproof === undefined)("the published test cases", () => {
     assert.isBelow(count, cctv.length)
   })
 
-  it("the strict checks alone refuse S + L, and accept S = L - 1", () => {
+  it("only the strict checks refuse S + L, and they accept S = L - 1", () => {
     const order = 2n ** 252n + 27742317777372353535851937790883648493n
     const { public_key, signature } = rfc.cases[0]!
     const scalar = (s: bigint) => Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse().toString("hex")

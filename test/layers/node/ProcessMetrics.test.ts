@@ -23,7 +23,7 @@ describe("the metrics of the process", () => {
     assert.isAbove(most!, open!)
   })
 
-  it("report no open files and no limit where the system does not tell", async () => {
+  it("report no open files and no limit where the system has no such figures", async () => {
     const missing = () => {
       throw Object.assign(new Error("no such file"), { code: "ENOENT" })
     }

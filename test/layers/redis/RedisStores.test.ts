@@ -89,7 +89,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         }).pipe(Effect.provide(linkAtTestTime))
     )
 
-  it.effect("goes on for the other gateways while the clock of one is a day behind", () =>
+  it.effect("continues for the other gateways while the clock of one is a day behind", () =>
     Effect.gen(function* () {
       const store = yield* NonceStore
       let ahead_ms = 0

@@ -182,7 +182,7 @@ describe.skipIf(!Postgres.isThere)("migrations of a fleet on PostgreSQL", () => 
     })
   )
 
-  it.live("end the start with the reason when PostgreSQL stays away", () =>
+  it.live("end the start with the reason when PostgreSQL does not respond", () =>
     Effect.gen(function* () {
       const port = yield* Effect.promise(() => freePort())
       const client = NodePostgres.layer({ url: Redacted.make(urlOf("public", port)) })

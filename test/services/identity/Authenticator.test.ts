@@ -445,7 +445,7 @@ describe("a signed request", () => {
       }))
   }
 
-  test("with a key that wants the body bound is refused without the hash, unless there is no body", () =>
+  test("with a key that requires a body hash is refused without it, unless there is no body", () =>
     Effect.gen(function* () {
       const key = yield* withKey()
       const keys = yield* ApiKeys

@@ -383,7 +383,7 @@ describe("the lease of a gateway of a fleet", () => {
       assert.strictEqual(lease.effect_ms(), 351)
     }))
 
-  test("makes who needs it wait for the next complete read, and for 1.5 s at most", () =>
+  test("delays its users until the next complete read, for 1.5 s at most", () =>
     Effect.gen(function* () {
       const { current, reads } = yield* gateway()
       yield* current
@@ -419,7 +419,7 @@ describe("the lease of a gateway of a fleet", () => {
 })
 
 describe("a revoked token", () => {
-  test("stays revoked after its gateway's clock was days ahead, with a logout and a start at that time", () =>
+  test("is still revoked after its gateway's clock was days ahead, with a logout and a start at that time", () =>
     Effect.gen(function* () {
       let ahead_ms = 0
       const clock = yield* shiftedClock(() => ahead_ms)

@@ -22,7 +22,7 @@ setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
 describe("grants", () => {
-  it.effect("are one a credential, end for good, and a credential that is found good again gets another", () =>
+  it.effect("are one for each credential, end permanently, and are replaced when the credential is valid again", () =>
     Effect.gen(function* () {
       const grants = yield* Grants
       const grant = grants.issue("key", "user")

@@ -211,7 +211,7 @@ describe("a token", () => {
     }).pipe(Effect.provide(tokens().pipe(Layer.provide(bus))))
   })
 
-  it.effect("stays refused after thousands of other tokens were revoked", () =>
+  it.effect("is still refused after thousands of other tokens were revoked", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const service = yield* Tokens

@@ -86,7 +86,7 @@ describe("the history of a market", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("fills the gaps of a price with its last close, in prices alone", () => {
+  it.effect("fills the gaps of a price with its last close, without volumes", () => {
     const candle = {
       start_time: now - 2 * MINUTE_MS,
       end_time: now - MINUTE_MS,

@@ -75,7 +75,7 @@ describe("the liveness probe", () => {
     })
   )
 
-  it.effect("takes a server that responds again for lost once more when it is silent again", () =>
+  it.effect("reports a server that recovered as lost when it is silent again", () =>
     Effect.gen(function* () {
       const { signal, during, lose, regain } = yield* probed
       let given_up = 0

@@ -22,7 +22,7 @@ it("are all that is documented", () => {
   )
 })
 
-it("say what they count, as Prometheus wants it said", () => {
+it("follow the naming rules of Prometheus", () => {
   for (const [name, { type }] of Object.entries(catalogue)) {
     assert.strictEqual(name.endsWith("_total"), type === "counter", name)
     if (type === "histogram") assert.match(name, /_seconds$/u)

@@ -139,7 +139,7 @@ describe("gateways that share a history", () => {
     })
   )
 
-  it.effect("show what arrives, though nobody commits it", () =>
+  it.effect("show what arrives before it is committed", () =>
     Effect.gen(function* () {
       const { history, a, b, tell } = yield* two
       tell(balances(1, 10), b)
@@ -294,7 +294,7 @@ describe("gateways that share a history", () => {
     })
   )
 
-  it.effect("read a user's current state as shown, though nobody commits it, and never an older one", () =>
+  it.effect("read a user's current state before it is committed, and never an older one", () =>
     Effect.gen(function* () {
       const { a, b, tell } = yield* two
       const wallets = (of: Gateway) =>

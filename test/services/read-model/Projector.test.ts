@@ -174,7 +174,7 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("takes repeated events once and follows anew from its position where some are missing", () => {
+  it.effect("applies repeated events once and subscribes again from its position where some are missing", () => {
     const { feed, layer } = setting()
     return Effect.gen(function* () {
       const history = yield* History
@@ -551,7 +551,7 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("begins anew in one epoch, though the epoch changes while the sequencer is read", () => {
+  it.effect("starts again in one epoch, though the epoch changes while the sequencer is read", () => {
     const { feed, backend, layer } = setting()
     let reads = 0
     // the sequencer of e2 answers the first read, the one of e3 every later one
@@ -618,7 +618,7 @@ describe("Projector", () => {
     return { age, ages, feed, run, wall }
   }
 
-  it.effect("measures the clock of the engine anew after a loss of the stream", () => {
+  it.effect("measures the clock of the engine again after a loss of the stream", () => {
     const { age, ages, feed, run } = aged()
     return run(
       Effect.gen(function* () {

@@ -31,14 +31,14 @@ describe("a limit that follows the delay", () => {
     assert.strictEqual(slow.value, 90)
   })
 
-  it("stays in a round that delayed no work, though the round before it did", () => {
+  it("does not change in a round that delayed no work, though the round before it did", () => {
     const limit = new AdaptiveLimit(options)
     rounds(limit, 1, 200, 0)
     rounds(limit, 1, 200, 1_000, false)
     assert.strictEqual(limit.value, 110)
   })
 
-  it("stays while it delays no work: the delay is no evidence for a higher limit then", () => {
+  it("does not change while it delays no work: the delay is no evidence for a higher limit then", () => {
     const limit = new AdaptiveLimit(options)
     rounds(limit, 20, 10, 0, false)
     assert.strictEqual(limit.value, 100)

@@ -279,7 +279,7 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 
-  it.effect("the limit grows where it delayed one command, and stays where it delayed none", () => {
+  it.effect("the limit grows where it delayed one command, and does not change where it delayed none", () => {
     const world = new World()
     return Effect.gen(function* () {
       for (const id of ["1", "2"]) yield* send(id)

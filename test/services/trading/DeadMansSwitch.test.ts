@@ -164,7 +164,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("leaves alone what was switched off, and users that never set one", () => {
+  it.effect("does not act for a user without an enabled switch", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
@@ -412,7 +412,7 @@ describe("the dead-man's switch", () => {
       })
     )
 
-    it.effect("begins the window of a user who was connected until then", () =>
+    it.effect("begins the window when its last connection ends", () =>
       restarts(({ canceled, start, store }) =>
         Effect.gen(function* () {
           yield* store.set(userId, setting(v1, 5))
@@ -565,7 +565,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("forgets the absence of a user without an enabled switch, and stores the next one", () => {
+  it.effect("removes the absence of a user without an enabled switch, and stores the next one", () => {
     const { canceled, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
@@ -588,7 +588,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("forgets an absence that was stored before its start, of a user who is connected by then", () => {
+  it.effect("removes an absence that was stored before its start if the user is connected again", () => {
     const { layer, presence } = slowFleet()
     return Effect.gen(function* () {
       const store = yield* DeadMansSwitchStore

@@ -164,7 +164,7 @@ describe("a record", () => {
     assert.strictEqual(rankOf(), 5)
   })
 
-  it("alone on its side, is first in line immediately and has no later event for it", () => {
+  it("of a side without others, is first in line immediately and has no later event for it", () => {
     const bench = opened()
     const ranks = bench.events.flatMap(({ event }) =>
       event?.$case === "position_changed" ? [event.value.position!.adl_rank_indicator] : []

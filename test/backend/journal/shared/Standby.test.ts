@@ -608,7 +608,7 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     assert.strictEqual(again.size, 40)
   })
 
-  it("refuses a copy of another journal, and builds an empty one anew", async () => {
+  it("refuses a copy of another journal, and builds an empty one again", async () => {
     const directory = place()
     const own = await start(directory, { machine })
     await own.stop()
