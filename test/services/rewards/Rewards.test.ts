@@ -1,12 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { Event } from "../../../src/domain/Event.ts"
-import { Grant } from "../../../src/domain/Grant.ts"
-import type { Execution } from "../../../src/domain/Execution.ts"
-import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
-import { allScopes, type Caller } from "../../../src/domain/User.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { Cursors } from "../../../src/services/operations/Cursors.ts"
 import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
@@ -25,24 +20,13 @@ import {
   type SubmitError
 } from "../../../src/services/Sequencer.ts"
 import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
-import { body, event, START, userOf, uuid } from "../../../verification/harness/Records.ts"
+import { START, uuid } from "../../../verification/harness/Records.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import { signingKeys } from "../../doubles/Wallets.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { alice, bob, callerOf, stream } from "./CommittedEvents.ts"
 
-const alice = userOf(1)
-const bob = userOf(2)
-const caller: Caller = {
-  user_id: alice.user_id,
-  root_address: alice.root,
-  rail: "address",
-  via: "token",
-  credential: "jti",
-  scopes: new Set(allScopes),
-  bound_to: undefined,
-  expires_at_ms: undefined,
-  grant: new Grant("credential", "user")
-}
+const caller = callerOf(alice)
 const [v0, v1] = [alice.account(0), alice.account(1)]
 const reward_id = uuid(7)
 
@@ -267,25 +251,6 @@ describe("a claim", () => {
 })
 
 describe("referral fees", () => {
-  let seq = 0
-  const fill = (at: number, fields: Partial<Execution> = {}, user = bob): Event => {
-    seq++
-    return event(seq, body.execution({ exec_id: uuid(seq), exec_time: String(at), ...fields }), {
-      user_id: user.user_id,
-      ts_ms: at
-    })
-  }
-  const tick = (ts_ms: number): Event => event(++seq, body.prices({ ts_ms }), { ts_ms })
-  const commit = (...events: ReadonlyArray<Event>) =>
-    Effect.gen(function* () {
-      const history = yield* History
-      const projecting = new Projecting({
-        position: yield* history.position,
-        heads: yield* history.streamHeads,
-        candles: yield* history.lastCandles
-      })
-      yield* history.commit(projecting.next("e1", events))
-    })
   const earned = Effect.flatMap(Rewards, (rewards) =>
     Effect.map(rewards.list(caller, {}), ({ list }) =>
       list.map(({ amount, source_id, status }) => `${source_id} ${amount} ${status}`)
@@ -295,23 +260,23 @@ describe("referral fees", () => {
   test(
     "are a tenth of each taker fee, truncated, by day; each day's can be claimed when it is over",
     Effect.gen(function* () {
-      seq = 0
+      const { commit, fill, tick } = stream()
       const { count } = yield* ReferralFees
       yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START + 10 })
       yield* commit(
-        fill(START + 9, { base_fee: "100" }),
-        fill(START + 10, { base_fee: "6.6" }),
-        fill(START + 11, { base_fee: "0.000000000000000019" }),
-        fill(START + 12, { base_fee: "50", is_maker: true }),
-        fill(START + 13, { base_fee: "50", exec_type: "Funding" }),
-        fill(START + 14, { base_fee: "50" }, alice),
-        fill(START + DAY_MS, { base_fee: "1" })
+        fill(bob, START + 9, { base_fee: "100" }),
+        fill(bob, START + 10, { base_fee: "6.6" }),
+        fill(bob, START + 11, { base_fee: "0.000000000000000019" }),
+        fill(bob, START + 12, { base_fee: "50", is_maker: true }),
+        fill(bob, START + 13, { base_fee: "50", exec_type: "Funding" }),
+        fill(alice, START + 14, { base_fee: "50" }),
+        fill(bob, START + DAY_MS, { base_fee: "1" })
       )
       yield* count
       // all of the first day is counted: the stream has passed it
       assert.deepStrictEqual(yield* earned, ["2026-01-02 0.1 pending", "2026-01-01 0.660000000000000001 claimable"])
       yield* count
-      yield* commit(fill(START + 2 * DAY_MS - 1, { base_fee: "2" }))
+      yield* commit(fill(bob, START + 2 * DAY_MS - 1, { base_fee: "2" }))
       yield* count
       assert.deepStrictEqual((yield* earned)[0], "2026-01-02 0.3 pending")
       yield* commit(tick(START + 2 * DAY_MS))
@@ -331,10 +296,10 @@ describe("referral fees", () => {
   test(
     "go on over more executions than one step takes",
     Effect.gen(function* () {
-      seq = 0
+      const { commit, fill } = stream()
       const { count } = yield* ReferralFees
       yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
-      yield* commit(...Array.from({ length: 2_500 }, (_, i) => fill(START + i, { base_fee: "1" })))
+      yield* commit(...Array.from({ length: 2_500 }, (_, i) => fill(bob, START + i, { base_fee: "1" })))
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-01 250 pending"])
     })
@@ -346,25 +311,23 @@ describe("referral fees", () => {
       const { count } = yield* ReferralFees
       const history = yield* History
       yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
-      const fills = (start: number, n: number) =>
-        commit(...Array.from({ length: n }, (_, i) => fill(start + i, { base_fee: "1" })))
-      seq = 0
-      yield* fills(START, 20)
-      yield* fills(START + DAY_MS, 50)
+      const { commit, fill } = stream()
+      const fills = (start: number, n: number, of = fill) =>
+        Array.from({ length: n }, (_, i) => of(bob, start + i, { base_fee: "1" }))
+      yield* commit(...fills(START, 20))
+      yield* commit(...fills(START + DAY_MS, 50))
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-02 5 pending", "2026-01-01 2 claimable"])
       yield* history.clear((yield* history.position)!, { epoch: "e1", seq: 0, began: 0, ts_ms: 0, stream: "f2-0" })
       // before the first event of the new history
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-01 2 claimable"])
-      seq = 0
-      yield* fills(START, 20)
-      yield* fills(START + DAY_MS, 10)
+      const restored = stream()
+      yield* restored.commit(...fills(START, 20, restored.fill), ...fills(START + DAY_MS, 10, restored.fill))
       yield* count
       // the first day is final
       assert.deepStrictEqual(yield* earned, ["2026-01-02 1 pending", "2026-01-01 2 claimable"])
-      yield* fills(START + DAY_MS + 100, 5)
-      yield* commit(tick(START + 2 * DAY_MS))
+      yield* restored.commit(...fills(START + DAY_MS + 100, 5, restored.fill), restored.tick(START + 2 * DAY_MS))
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-02 1.5 claimable", "2026-01-01 2 claimable"])
     })
@@ -376,13 +339,13 @@ describe("referral fees", () => {
       const { count } = yield* ReferralFees
       const history = yield* History
       yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
-      seq = 0
-      yield* commit(fill(START, { base_fee: "10" }), tick(START + DAY_MS))
+      const { commit, fill, tick } = stream()
+      yield* commit(fill(bob, START, { base_fee: "10" }), tick(START + DAY_MS))
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-01 1 claimable"])
       yield* history.clear((yield* history.position)!, { epoch: "e1", seq: 0, began: 0, ts_ms: 0, stream: "f2-0" })
-      seq = 0
-      yield* commit(fill(START, { base_fee: "30" }))
+      const restored = stream()
+      yield* restored.commit(restored.fill(bob, START, { base_fee: "30" }))
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-01 1 claimable"])
     })
@@ -391,10 +354,10 @@ describe("referral fees", () => {
   test(
     "of a day stay open until all its executions are counted",
     Effect.gen(function* () {
-      seq = 0
+      const { commit, fill, tick } = stream()
       const { count } = yield* ReferralFees
       yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
-      const fills = Array.from({ length: 1_500 }, (_, i) => fill(START + i, { base_fee: "1" }))
+      const fills = Array.from({ length: 1_500 }, (_, i) => fill(bob, START + i, { base_fee: "1" }))
       yield* commit(...fills, tick(START + DAY_MS))
       yield* count
       assert.deepStrictEqual(yield* earned, ["2026-01-01 150 claimable"])
