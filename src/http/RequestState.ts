@@ -34,7 +34,7 @@ export class RequestState {
   rate: Rate | undefined = undefined
   /** `WWW-Authenticate` of a 401. */
   challenge = "Bearer"
-  /** Age of market data in ms while the backend is ill: the header X-Data-Age-Ms. */
+  /** Age of market data in ms while the backend is unhealthy: the header X-Data-Age-Ms. */
   dataAge: number | undefined = undefined
   /** Since when the path is deprecated, Unix seconds; `undefined`: it is not. Source: RFC 9745. */
   deprecatedSince: number | undefined = undefined

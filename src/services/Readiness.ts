@@ -10,23 +10,23 @@ import { Sequencer } from "./Sequencer.ts"
 import { Lifecycle } from "./operations/Lifecycle.ts"
 import { MarketView } from "./markets/MarketView.ts"
 
-/** Time for which a backend may be ill, or accept no command, before the gateway reports itself as not ready. */
-export const ILL_MAX_MS = 10_000
+/** Time for which a backend may be unhealthy, or accept no command, before the gateway reports itself as not ready. */
+export const UNHEALTHY_MAX_MS = 10_000
 /** Response time after which the database counts as lost. */
 const DATABASE_WAIT = "1 second"
 
 const linkOf = ({ connected, lag_events, lag_ms }: LinkState) => ({ connected, lag_events, lag_ms })
 
-/** Reasons of a link that is ill for longer than {@link ILL_MAX_MS}. */
+/** Reasons of a link that is unhealthy for longer than {@link UNHEALTHY_MAX_MS}. */
 const names = {
   sequencer: { lost: "SequencerUnavailable", lagging: "SequencerLagging" },
   referee: { lost: "RefereeUnavailable", lagging: "RefereeLagging" }
 } as const
 
 const reasonsOf = (link: LinkState, { lagging, lost }: (typeof names)[keyof typeof names]): ReadonlyArray<string> => {
-  if (link.ill_for_ms <= ILL_MAX_MS) return []
+  if (link.unhealthy_for_ms <= UNHEALTHY_MAX_MS) return []
   if (!link.connected) return [lost]
-  return [link.illness === "stalled" ? "DatabaseUnavailable" : lagging]
+  return [link.fault === "stalled" ? "DatabaseUnavailable" : lagging]
 }
 
 export class Readiness extends Context.Service<
@@ -72,7 +72,7 @@ export class Readiness extends Context.Service<
               ...(connected ? [] : ["DatabaseUnavailable"]),
               ...reasonsOf(sequencer, names.sequencer),
               // events arrive, but nobody can trade; without events the sequencer's own state is reported
-              ...(sequencer.connected && commands_down_ms() > ILL_MAX_MS ? ["CommandsUnavailable"] : []),
+              ...(sequencer.connected && commands_down_ms() > UNHEALTHY_MAX_MS ? ["CommandsUnavailable"] : []),
               ...reasonsOf(referee, names.referee),
               ...refusing
             ])

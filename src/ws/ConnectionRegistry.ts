@@ -82,7 +82,7 @@ export class ConnectionRegistry {
     const max = this.limits.connections_per_user
     if (max > 0 && this.byUser.of(user_id) >= max) return false
     this.byUser.add(user_id, 1)
-    this.presence.came(user_id)
+    this.presence.connected(user_id)
     return true
   }
 
@@ -95,6 +95,6 @@ export class ConnectionRegistry {
     const caller = connection instanceof Session ? connection.caller : undefined
     if (caller === undefined) return
     this.byUser.add(caller.user_id, -1)
-    this.presence.went(caller.user_id)
+    this.presence.disconnected(caller.user_id)
   }
 }

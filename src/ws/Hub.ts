@@ -69,7 +69,7 @@ export class Hub extends Context.Service<
         })
       )
       // a stale value is not repeated while the sequencer is unavailable
-      yield* Effect.sync(() => health.sequencer().ill || markets.refresh()).pipe(
+      yield* Effect.sync(() => health.sequencer().unhealthy || markets.refresh()).pipe(
         Effect.repeat(Schedule.spaced(SILENCE_CHECK_MS)),
         Effect.forkScoped
       )

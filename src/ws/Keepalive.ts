@@ -37,11 +37,11 @@ export const lostFor = (
 ): { readonly private: boolean; readonly public: boolean } => {
   const { backend_lost_private_ms, backend_lost_public_ms } = limits
   const sequencer = health.sequencer()
-  const ill_ms = Math.max(sequencer.ill_for_ms, health.referee().ill_for_ms)
+  const unhealthy_ms = Math.max(sequencer.unhealthy_for_ms, health.referee().unhealthy_for_ms)
   return {
-    private: Math.max(ill_ms, lease.overdue_ms()) > backend_lost_private_ms,
+    private: Math.max(unhealthy_ms, lease.overdue_ms()) > backend_lost_private_ms,
     // books, trades and prices depend only on the sequencer
-    public: sequencer.ill_for_ms > backend_lost_public_ms
+    public: sequencer.unhealthy_for_ms > backend_lost_public_ms
   }
 }
 

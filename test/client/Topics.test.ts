@@ -188,21 +188,22 @@ describe("a private topic", () => {
 
   it.effect("is removed after a final refusal, and requested again after a temporary one", () =>
     Effect.gen(function* () {
-      let ill = true
+      let isLost = true
       const gateway = new FakeGateway((message, socket) => {
         if (message.op !== "subscribe") return polite(message, socket)
         const { args, req_id } = message
-        const accepted = args.filter((name: string) => name !== "execution" && !(ill && name === "order"))
+        const accepted = args.filter((name: string) => name !== "execution" && !(isLost && name === "order"))
         socket.say({ op: "subscribed", args: accepted, req_id })
         if (args.includes("execution"))
           socket.say({ op: "error", code: "BAD_REQUEST", message: "unknown", topic: "execution", req_id })
-        if (ill) socket.say({ op: "error", code: "SERVICE_UNAVAILABLE", message: "ill", topic: "order", req_id })
-        ill = false
+        if (isLost)
+          socket.say({ op: "error", code: "SERVICE_UNAVAILABLE", message: "unavailable", topic: "order", req_id })
+        isLost = false
       })
       const states = () => gateway.events.flatMap((event) => (event.kind === "state" ? [event.state] : []))
       yield* Effect.forkScoped(gateway.open({ topics: ["order", "execution"] }))
       yield* settled(() => gateway.states.at(-1) === "lost", "it is given up")
-      assert.deepStrictEqual(states().at(-1), { type: "lost", code: 1013, reason: "ill" })
+      assert.deepStrictEqual(states().at(-1), { type: "lost", code: 1013, reason: "unavailable" })
       assert.deepStrictEqual(
         gateway.news.flatMap((event) => (event.kind === "refused" ? [event.error.topic] : [])),
         ["execution", "order"]

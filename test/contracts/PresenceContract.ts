@@ -20,24 +20,24 @@ export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
         const changes = yield* Effect.scoped(
           Effect.gen(function* () {
             const changes = yield* watched
-            presence.came("a")
-            presence.came("b")
-            presence.came("a")
-            presence.went("a")
+            presence.connected("a")
+            presence.connected("b")
+            presence.connected("a")
+            presence.disconnected("a")
             yield* presence.settled
-            assert.isTrue(presence.isHere("a"))
+            assert.isTrue(presence.isPresent("a"))
             assert.deepStrictEqual(changes, ["+a", "+b"])
-            presence.went("a")
-            presence.went("a")
+            presence.disconnected("a")
+            presence.disconnected("a")
             yield* eventually(() => changes.length > 2)
-            assert.isFalse(presence.isHere("a"))
-            presence.came("a")
-            assert.isTrue(presence.isHere("a"))
+            assert.isFalse(presence.isPresent("a"))
+            presence.connected("a")
+            assert.isTrue(presence.isPresent("a"))
             return changes
           })
         )
-        presence.went("b")
-        yield* eventually(() => !presence.isHere("b"))
+        presence.disconnected("b")
+        yield* eventually(() => !presence.isPresent("b"))
         assert.deepStrictEqual(changes, ["+a", "+b", "-a", "+a"])
       })
     )
@@ -47,10 +47,10 @@ export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
         const presence = yield* Presence
         const changes = yield* watched
         for (let i = 0; i < 3; i++) {
-          presence.came("c")
-          presence.went("c")
+          presence.connected("c")
+          presence.disconnected("c")
           yield* presence.settled
-          assert.isFalse(presence.isHere("c"))
+          assert.isFalse(presence.isPresent("c"))
         }
         assert.deepStrictEqual(changes, ["+c", "-c", "+c", "-c", "+c", "-c"])
       })

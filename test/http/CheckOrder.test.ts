@@ -40,7 +40,7 @@ const signed = (of: { readonly nonce?: "reused"; readonly scopes?: ReadonlyArray
 })
 const fullBucket: Doubles = { limiter: { take: () => Effect.succeed(rate(false)) } }
 const closed: Doubles = { accessMode: "closed" }
-const ill: Doubles = { health: { sequencer: () => ({ ...well, ill: true, connected: false }) } }
+const unhealthy: Doubles = { health: { sequencer: () => ({ ...well, unhealthy: true, connected: false }) } }
 
 const answer = async (doubles: Doubles, method: string, path: string, ask: Ask = {}) => {
   const { dispose, fetch } = gateway(doubles)
@@ -136,16 +136,16 @@ const pairs: ReadonlyArray<readonly [string, string, () => Promise<unknown>, rea
   [
     "resources",
     "backend",
-    () => answer(ill, "POST", CREATE, { body: { ...order, symbol: "NO-SUCH" } }),
+    () => answer(unhealthy, "POST", CREATE, { body: { ...order, symbol: "NO-SUCH" } }),
     [404, "SymbolNotFound"]
   ],
   [
     "limits and state",
     "backend",
-    () => answer(ill, "POST", CREATE, { body: { ...order, qty: "0.0001" } }),
+    () => answer(unhealthy, "POST", CREATE, { body: { ...order, qty: "0.0001" } }),
     [400, "NotMultipleOfStep"]
   ],
-  ["nothing", "backend", () => answer(ill, "POST", CREATE, { body: order }), [503, "BackendUnavailable"]],
+  ["nothing", "backend", () => answer(unhealthy, "POST", CREATE, { body: order }), [503, "BackendUnavailable"]],
   // an endpoint that anybody may ask: module, rate, shape
   [
     "module",

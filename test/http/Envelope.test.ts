@@ -297,8 +297,8 @@ describe("answers", () => {
   })
   it("have the age of market data while the backend is unavailable, up to a minute", async () => {
     let age_ms = 12_000
-    const ill = () => ({ ...well, ill: true, connected: false, age_ms, ill_for_ms: 11_000 })
-    const { fetch, dispose } = gateway({ health: { sequencer: ill } })
+    const unhealthy = () => ({ ...well, unhealthy: true, connected: false, age_ms, unhealthy_for_ms: 11_000 })
+    const { fetch, dispose } = gateway({ health: { sequencer: unhealthy } })
     const path = "/api/v1/market/orderbook?symbol=BTC-USDC"
     assert.strictEqual((await fetch("GET", path)).headers.get("x-data-age-ms"), "12000")
     assert.strictEqual((await fetch("GET", "/ready")).status, 503)
@@ -310,8 +310,8 @@ describe("answers", () => {
     assert.isNull((await plain.fetch("GET", path)).headers.get("x-data-age-ms"))
     await dispose()
   })
-  it("refuse orders while the backend is ill, and still try cancels", async () => {
-    const lagging = () => ({ ...well, ill: true, lag_events: 20_000, lag_ms: 7_000 })
+  it("refuse orders while the backend is unhealthy, and still try cancels", async () => {
+    const lagging = () => ({ ...well, unhealthy: true, lag_events: 20_000, lag_ms: 7_000 })
     const { fetch, dispose } = gateway({ health: { sequencer: lagging } })
     const create = await fetch("POST", CREATE, { body: order })
     assert.strictEqual(create.status, 503)

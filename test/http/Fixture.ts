@@ -112,7 +112,14 @@ export const btc: Instrument = {
   funding_cap: "0.005"
 }
 
-export const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, ill: false, ill_for_ms: 0, age_ms: 5 }
+export const well: LinkState = {
+  connected: true,
+  lag_events: 0,
+  lag_ms: 0,
+  unhealthy: false,
+  unhealthy_for_ms: 0,
+  age_ms: 5
+}
 
 const now = 1767225600000
 

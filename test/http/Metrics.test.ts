@@ -13,7 +13,7 @@ describe("/metrics", () => {
   it("reports the lag behind the backend at the time of the request", async () => {
     let lag_events = 3
     const { dispose, fetch } = gateway({
-      health: { sequencer: () => ({ ...well, lag_events, lag_ms: 250 }), referee: () => ({ ...well, ill: true }) }
+      health: { sequencer: () => ({ ...well, lag_events, lag_ms: 250 }), referee: () => ({ ...well, unhealthy: true }) }
     })
     const response = await fetch("GET", "/metrics", { authorization: null })
     assert.strictEqual(response.status, 200)

@@ -76,7 +76,7 @@ const refusedBy = (reason: Reason): Doubles => ({
 })
 const lost = new HistoryUnavailable({})
 const lostStore = new AccountsUnavailable({})
-const ill = () => ({ ...well, ill: true, connected: false, age_ms: 120_000, ill_for_ms: 120_000 })
+const unhealthy = () => ({ ...well, unhealthy: true, connected: false, age_ms: 120_000, unhealthy_for_ms: 120_000 })
 
 /** Everything that can go wrong below the surface. */
 const troubles: Record<string, Doubles> = {
@@ -91,7 +91,7 @@ const troubles: Record<string, Doubles> = {
       portfolio: fail(new RefereeUnavailable({}))
     }
   },
-  "ill backends": { health: { sequencer: ill, referee: ill } },
+  "unhealthy backends": { health: { sequencer: unhealthy, referee: unhealthy } },
   "a lost history": {
     history: {
       orders: fail(lost),

@@ -190,8 +190,8 @@ describe("the event lane over the backend", () => {
         const ticker = view.ticker(symbol)!
         assert.strictEqual(ticker.volume_24h, "0.02")
         assert.strictEqual(ticker.last_price, view.recentTrades(symbol, 1)[0]!.price)
-        assert.isFalse(health.sequencer().ill)
-        assert.isFalse(health.referee().ill)
+        assert.isFalse(health.sequencer().unhealthy)
+        assert.isFalse(health.referee().unhealthy)
         return found
       }).pipe(Effect.provide(gateway(port, filename)))
 

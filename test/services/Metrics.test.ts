@@ -5,8 +5,15 @@ import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { Leadership } from "../../src/services/operations/Leadership.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 
-const state = { term: 1 as number | undefined, ready: true, connected: true, ill: false, lag_events: 7, lag_ms: 1_500 }
-const link = () => ({ ill: state.ill, lag_events: state.lag_events, lag_ms: state.lag_ms }) as never
+const state = {
+  term: 1 as number | undefined,
+  ready: true,
+  connected: true,
+  unhealthy: false,
+  lag_events: 7,
+  lag_ms: 1_500
+}
+const link = () => ({ unhealthy: state.unhealthy, lag_events: state.lag_events, lag_ms: state.lag_ms }) as never
 
 const layer = Metrics.layer.pipe(
   Layer.provide([
@@ -41,7 +48,7 @@ describe("the gauges", () => {
       metrics.sockets(1)
       metrics.sockets(-1)
       assert.deepStrictEqual(names.map(yield* shown), [1, 1, 1, 1, 1, 7, 1.5, 1, 1])
-      Object.assign(state, { term: undefined, ready: false, connected: false, ill: true })
+      Object.assign(state, { term: undefined, ready: false, connected: false, unhealthy: true })
       assert.deepStrictEqual(names.map(yield* shown), [0, 0, 0, 0, 0, 7, 1.5, 0, 1])
     }).pipe(Effect.provide(layer))
   )

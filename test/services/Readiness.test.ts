@@ -7,7 +7,7 @@ import { Sequencer } from "../../src/services/Sequencer.ts"
 import { History, HistoryUnavailable } from "../../src/services/History.ts"
 import { Lifecycle } from "../../src/services/operations/Lifecycle.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
-import { ILL_MAX_MS, Readiness } from "../../src/services/Readiness.ts"
+import { UNHEALTHY_MAX_MS, Readiness } from "../../src/services/Readiness.ts"
 import { CredentialLease } from "../../src/services/identity/CredentialLease.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
 import { btc } from "../http/Fixture.ts"
@@ -41,8 +41,8 @@ const reasons = Effect.flatMap(Readiness, ({ check }) =>
   })
 )
 const wellNow = Effect.map(BackendHealth, (health) => {
-  health.sawSequencer({ head_seq: 1, applied_seq: 1, oldest_unapplied_ms: undefined })
-  health.sawReferee({ applied_seq: 1 })
+  health.sequencerProgress({ head_seq: 1, applied_seq: 1, oldest_unapplied_ms: undefined })
+  health.refereeProgress({ applied_seq: 1 })
 })
 
 describe("/ready reports why the gateway should not receive traffic", () => {
@@ -68,7 +68,7 @@ describe("/ready reports why the gateway should not receive traffic", () => {
     Effect.gen(function* () {
       yield* wellNow
       const health = yield* BackendHealth
-      health.sawHistory({ unwritten_events: 1, written_seq: 1 })
+      health.historyProgress({ unwritten_events: 1, written_seq: 1 })
       for (let seconds = 0; seconds < 16; seconds++) {
         yield* TestClock.adjust("1 second")
         yield* wellNow
@@ -100,7 +100,7 @@ describe("/ready reports why the gateway should not receive traffic", () => {
       for (const reason of ["DiskFull", "JournalStopped"]) {
         health.sequencerReports({ refusing: [reason], warnings: [] })
         assert.deepStrictEqual(yield* reasons, [reason])
-        health.lostSequencer()
+        health.sequencerLost()
         assert.deepStrictEqual(yield* reasons, [reason])
         yield* wellNow
         health.sequencerReports({ refusing: [], warnings: [] })
@@ -110,19 +110,19 @@ describe("/ready reports why the gateway should not receive traffic", () => {
   )
 
   it.effect("Amendment 25: no command can be submitted while events arrive", () => {
-    const commands = { down_ms: ILL_MAX_MS }
+    const commands = { down_ms: UNHEALTHY_MAX_MS }
     return Effect.gen(function* () {
       const health = yield* BackendHealth
       yield* wellNow
       assert.deepStrictEqual(yield* reasons, [])
-      commands.down_ms = ILL_MAX_MS + 1
+      commands.down_ms = UNHEALTHY_MAX_MS + 1
       assert.deepStrictEqual(yield* reasons, ["CommandsUnavailable"])
-      health.lostSequencer()
-      yield* TestClock.adjust(ILL_MAX_MS + 1)
+      health.sequencerLost()
+      yield* TestClock.adjust(UNHEALTHY_MAX_MS + 1)
       assert.notInclude(yield* reasons, "CommandsUnavailable")
       yield* wellNow
       commands.down_ms = 0
-      yield* TestClock.adjust(ILL_MAX_MS)
+      yield* TestClock.adjust(UNHEALTHY_MAX_MS)
       yield* wellNow
       assert.notInclude(yield* reasons, "CommandsUnavailable")
     }).pipe(Effect.provide(world(undefined, undefined, commands)))
@@ -133,11 +133,11 @@ describe("/ready reports why the gateway should not receive traffic", () => {
     return Effect.gen(function* () {
       const health = yield* BackendHealth
       yield* wellNow
-      health.lostSequencer()
-      yield* TestClock.adjust(ILL_MAX_MS)
+      health.sequencerLost()
+      yield* TestClock.adjust(UNHEALTHY_MAX_MS)
       assert.notInclude(yield* reasons, "SequencerUnavailable")
       yield* TestClock.adjust(1)
-      yield* TestClock.adjust(ILL_MAX_MS)
+      yield* TestClock.adjust(UNHEALTHY_MAX_MS)
       database.up = false
       yield* (yield* Lifecycle).stop
       assert.deepStrictEqual(yield* reasons, [

@@ -75,7 +75,7 @@ describe("a response that deviates", () => {
       /\$\.extra: not in the document/u
     ],
     ["a field of another type", answer({ body: { status: "ok", version: 1 } }), /integer in place of string/u],
-    ["a value outside its enumeration", answer({ body: { status: "ill", version: "1" } }), /ill is none of ok/u],
+    ["a value outside its enumeration", answer({ body: { status: "bad", version: "1" } }), /bad is none of ok/u],
     [
       "a reason",
       refusal(401, "UNAUTHORIZED", "OrderNotFound"),

@@ -121,12 +121,12 @@ describe("the pace of messages", () => {
     )
 })
 
-const link = (ill_for_ms: number): LinkState => ({
+const link = (unhealthy_for_ms: number): LinkState => ({
   connected: true,
   lag_events: 0,
   lag_ms: 0,
-  ill: ill_for_ms > 0,
-  ill_for_ms,
+  unhealthy: unhealthy_for_ms > 0,
+  unhealthy_for_ms,
   age_ms: 0
 })
 

@@ -199,7 +199,7 @@ export class FakeUsers {
   }
 }
 
-const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, ill: false, ill_for_ms: 0, age_ms: 0 }
+const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, unhealthy: false, unhealthy_for_ms: 0, age_ms: 0 }
 
 const caller = (user_id: string, credential: string, options: Partial<Caller> = {}): Caller => ({
   user_id,
@@ -235,31 +235,31 @@ export class World {
     ["BOUND", caller(USER, "key-2", { bound_to: new Set([VAULT]) })]
   ])
   url = ""
-  /** Who came and went, in order. */
-  readonly comings: Array<string> = []
+  /** Connections (`+`) and disconnections (`-`) of users, in order. */
+  readonly connections: Array<string> = []
   readonly presence: typeof Presence.Service = {
-    came: (user_id) => void this.comings.push(`+${user_id}`),
-    went: (user_id) => void this.comings.push(`-${user_id}`),
-    isHere: () => false,
+    connected: (user_id) => void this.connections.push(`+${user_id}`),
+    disconnected: (user_id) => void this.connections.push(`-${user_id}`),
+    isPresent: () => false,
     watch: () => Effect.void,
     settled: Effect.void
   }
   readonly health: typeof BackendHealth.Service = {
     sequencer: () => this.sequencer,
     referee: () => this.referee,
-    sawSequencer: () => {},
-    sawReferee: () => {},
-    sawHistory: () => {},
+    sequencerProgress: () => {},
+    refereeProgress: () => {},
+    historyProgress: () => {},
     sequencerReports: () => {},
     reported: () => ({ refusing: [], warnings: [] }),
-    lostSequencer: () => {},
-    lostReferee: () => {},
+    sequencerLost: () => {},
+    refereeLost: () => {},
     started: () => true
   }
   readonly server = Http.createServer((_, response) => response.writeHead(426).end())
 
-  lose(link: "sequencer" | "referee", ill_for_ms: number): void {
-    this[link] = { ...well, connected: false, ill: true, ill_for_ms }
+  lose(link: "sequencer" | "referee", unhealthy_for_ms: number): void {
+    this[link] = { ...well, connected: false, unhealthy: true, unhealthy_for_ms }
   }
 }
 

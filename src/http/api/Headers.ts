@@ -19,7 +19,7 @@ export const headers = {
   "Access-Control-Allow-Origin": header("Any origin may read the answer", "*"),
   "Cache-Control": header("`no-store`, or for how many seconds the answer holds", "no-store"),
   "X-Data-Age-Ms": header(
-    "Age of the market data while the sequencer is ill [ms]; absent while it is well",
+    "Age of the market data while the sequencer is unhealthy [ms]; absent while it is healthy",
     1200,
     "sometimes"
   ),

@@ -1,7 +1,7 @@
 /**
  * Public market data on the fast path, from memory. The text of a response is kept while the market view has the revision that it
  * was made of. It is sent again without a fiber, with its own headers, after the same checks. Its `ts`, the time of the response,
- * is written anew. Nothing is taken from memory where the rate is counted by another server, or while the backend is ill: the
+ * is written anew. Nothing is taken from memory where the rate is counted by another server, or while the backend is unhealthy: the
  * response then carries the age of the data, or the refusal.
  * Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging.
  */
@@ -127,7 +127,7 @@ export const make = (services: Services, context: Context.Context<never>, truste
     const way = ways.get(query === -1 ? url : url.slice(0, query))
     if (way === undefined || !isPlain(request)) return false
     const found = kept.get(url)
-    const isCurrent = found !== undefined && found.revision === view.revision() && !health.sequencer().ill
+    const isCurrent = found !== undefined && found.revision === view.revision() && !health.sequencer().unhealthy
     if (isCurrent && again(found, way.check, request, response)) lookups.hit.add()
     else {
       lookups.miss.add()

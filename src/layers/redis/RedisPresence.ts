@@ -30,15 +30,15 @@ interface RoundInput {
   readonly lease_ms: number
   /** Changes with the set. */
   readonly version: number
-  /** Whether `came` is the whole set. */
+  /** Whether `added` is the whole set. */
   readonly whole: boolean
-  readonly came: ReadonlyArray<string>
-  readonly went: ReadonlyArray<string>
+  readonly added: ReadonlyArray<string>
+  readonly removed: ReadonlyArray<string>
 }
 
 /** Returns 0 where the whole set is needed; else 1, followed by id and version of each other gateway that is alive. */
 const roundScript = Redis.script(
-  ({ gateway, lease_ms, version, whole, came, went }: RoundInput) => [
+  ({ gateway, lease_ms, version, whole, added, removed }: RoundInput) => [
     GATEWAYS,
     `${GATEWAYS}:versions`,
     setOf(gateway),
@@ -46,9 +46,9 @@ const roundScript = Redis.script(
     lease_ms,
     version,
     whole ? 1 : 0,
-    came.length,
-    ...came,
-    ...went
+    added.length,
+    ...added,
+    ...removed
   ],
   {
     numberOfKeys: 3,
@@ -107,22 +107,22 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
       /** Users whose presence is decided when the round succeeds. */
       const touched = new Set<string>()
       /** Users last reported as present. */
-      const here = new Set<string>()
-      const { tell, watch } = watchers()
+      const present = new Set<string>()
+      const { notify, watch } = watchers()
 
-      const isHere = (user_id: string): boolean => {
+      const isPresent = (user_id: string): boolean => {
         if (own.has(user_id)) return true
         for (const { users } of others.values()) if (users.has(user_id)) return true
         return false
       }
       /** Reports a change of a user's presence. False: the user seems gone, but that cannot be decided yet. */
       const decide = (user_id: string, mayBeGone: boolean): boolean => {
-        const is = isHere(user_id)
-        if (is === here.has(user_id)) return true
+        const is = isPresent(user_id)
+        if (is === present.has(user_id)) return true
         if (!is && !mayBeGone) return false
-        if (is) here.add(user_id)
-        else here.delete(user_id)
-        tell(user_id, is)
+        if (is) present.add(user_id)
+        else present.delete(user_id)
+        notify(user_id, is)
         return true
       }
       const touch = (users: Iterable<string>) => {
@@ -144,8 +144,8 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
           lease_ms,
           version,
           whole,
-          came: whole ? [...own.users] : changes.filter((user_id) => own.has(user_id)),
-          went: whole ? [] : changes.filter((user_id) => !own.has(user_id))
+          added: whole ? [...own.users] : changes.filter((user_id) => own.has(user_id)),
+          removed: whole ? [] : changes.filter((user_id) => !own.has(user_id))
         })
         isWritten = answer[0] === 1
         return answer
@@ -208,15 +208,15 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
 
       const next = Effect.suspend(() => Deferred.await(after))
       return Presence.of({
-        came: (user_id) => {
-          if (!own.came(user_id)) return
+        connected: (user_id) => {
+          if (!own.connected(user_id)) return
           changed.add(user_id)
           decide(user_id, false)
         },
-        went: (user_id) => {
-          if (own.went(user_id)) changed.add(user_id)
+        disconnected: (user_id) => {
+          if (own.disconnected(user_id)) changed.add(user_id)
         },
-        isHere: (user_id) => here.has(user_id),
+        isPresent: (user_id) => present.has(user_id),
         watch,
         // the current round may have read the sets already, so wait for the one after it
         settled: Effect.andThen(next, next)

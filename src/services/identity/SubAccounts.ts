@@ -8,7 +8,7 @@ import type { Reason } from "../../domain/Reason.ts"
 import type { Caller, SubAccount, SubAccountState } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { type CommandFailure, type CommandType, submit } from "../CommandReasons.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
@@ -20,7 +20,7 @@ export type ResolveFailure = DomainError<ResolveReason> | HistoryUnavailable | R
 
 /** What a change of a sub-account fails with beside the reasons `R` and those of its command. */
 type ChangeFailure<R extends Reason, T extends CommandType> =
-  DomainError<R | IllnessReason> | CommandFailure<T> | AccountsUnavailable | HistoryUnavailable | ReadError
+  DomainError<R | UnhealthyReason> | CommandFailure<T> | AccountsUnavailable | HistoryUnavailable | ReadError
 
 const notFound = new DomainError("SubAccountNotFound")
 const first = new DomainError("NotEmpty", { index: 0 }, "the first sub-account cannot be deleted")
@@ -36,7 +36,10 @@ export class SubAccounts extends Context.Service<
     /** Sub-accounts that the credential may access, ordered by index. */
     readonly list: (
       caller: Caller
-    ) => Effect.Effect<ReadonlyArray<SubAccount>, DomainError<IllnessReason> | AccountsUnavailable | HistoryUnavailable>
+    ) => Effect.Effect<
+      ReadonlyArray<SubAccount>,
+      DomainError<UnhealthyReason> | AccountsUnavailable | HistoryUnavailable
+    >
     readonly create: (
       caller: Caller,
       label: string | undefined

@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import type { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
 import type { Candle, Instrument, PublicTrade, Ticker } from "../../domain/Market.ts"
 import { Cursors } from "../operations/Cursors.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import type { HistoryUnavailable } from "../History.ts"
 import { Klines } from "./Klines.ts"
 import { type BookView, MarketView } from "./MarketView.ts"
@@ -21,7 +21,7 @@ export interface Aged<A> {
 }
 
 /** Why a read of a market is refused. */
-export type MarketReason = "SymbolNotFound" | IllnessReason
+export type MarketReason = "SymbolNotFound" | UnhealthyReason
 type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError<MarketReason> | E>
 
 const notLoaded = new DomainError("BackendUnavailable")

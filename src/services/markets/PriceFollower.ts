@@ -13,15 +13,15 @@ export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer
     const health = yield* BackendHealth
     let isKnown = false
     const take = (frame: PriceFrame): void => {
-      if (frame.type === "interrupted") return health.lostReferee()
+      if (frame.type === "interrupted") return health.refereeLost()
       isKnown ||= frame.type === "heartbeat"
       // prices carry no progress, they only show that the referee is connected
-      if (isKnown) health.sawReferee({ applied_seq: frame.type === "heartbeat" ? frame.applied_seq : undefined })
+      if (isKnown) health.refereeProgress({ applied_seq: frame.type === "heartbeat" ? frame.applied_seq : undefined })
     }
     yield* Stream.runForEachArray(feed.frames, (frames) => Effect.sync(() => frames.forEach(take))).pipe(
       Effect.sandbox,
       Effect.ignore,
-      Effect.andThen(Effect.sync(() => health.lostReferee())),
+      Effect.andThen(Effect.sync(() => health.refereeLost())),
       Effect.repeat(Schedule.spaced("1 second")),
       Effect.forkScoped
     )

@@ -1,9 +1,9 @@
 /**
  * Policy: health of the backends, by the limits of docs/contract/boundary.md#lagging.
  *
- * A backend is ill if it is disconnected, if it is silent while this gateway waits for it, or if the referee reports
- * a backlog. Events that this gateway has received and not applied are not evidence of illness: overload is not
- * illness (docs/contract/boundary.md#overload). Silence is counted in steps, at most one per turn of the event loop,
+ * A backend is unhealthy if it is disconnected, if it is silent while this gateway waits for it, or if the referee reports
+ * a backlog. Events that this gateway has received and not applied are no evidence of a fault: overload is none
+ * (docs/contract/boundary.md#overload). Silence is counted in steps, at most one per turn of the event loop,
  * so a stall of this process does not count as silence. All times are monotonic: a step of the wall clock changes none. The projector and the price follower report; all other parts
  * read.
  */
@@ -11,22 +11,22 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { monotonicMillis } from "./Monotonic.ts"
 
 /**
- * Why a link is ill. `lost`: no connection. `silent`: no frame for 5 s. `behind`: after a start or a loss, the events
+ * Why a link is unhealthy. `lost`: no connection. `silent`: no frame for 5 s. `behind`: after a start or a loss, the events
  * that the backend reported at connection are not applied yet; for the referee: it lags. `stalled`: the database
  * accepts no event.
  */
-export type Illness = "lost" | "silent" | "behind" | "stalled"
+export type LinkFault = "lost" | "silent" | "behind" | "stalled"
 
 export interface LinkState {
   readonly connected: boolean
   readonly lag_events: number
   readonly lag_ms: number
   /** New commands and private reads are refused. */
-  readonly ill: boolean
+  readonly unhealthy: boolean
   /** The current reason or, during recovery, the last one. */
-  readonly illness?: Illness | undefined
-  /** Time since it became ill, in ms; 0 if healthy. */
-  readonly ill_for_ms: number
+  readonly fault?: LinkFault | undefined
+  /** Time since it became unhealthy, in ms; 0 if healthy. */
+  readonly unhealthy_for_ms: number
   /** Age of the last frame, in ms; infinite before the first. */
   readonly age_ms: number
 }
@@ -49,13 +49,13 @@ export class BackendHealth extends Context.Service<
      * applied here, and the monotonic time of the oldest received event that is not applied; undefined: the lane waits
      * for the stream.
      */
-    readonly sawSequencer: (frame: {
+    readonly sequencerProgress: (frame: {
       readonly head_seq: number
       readonly applied_seq: number
       readonly oldest_unapplied_ms: number | undefined
     }) => void
     /** Progress of the histories: events that are shown and not written, and the seq up to which they are written. */
-    readonly sawHistory: (progress: { readonly unwritten_events: number; readonly written_seq: number }) => void
+    readonly historyProgress: (progress: { readonly unwritten_events: number; readonly written_seq: number }) => void
     /**
      * Reasons in a heartbeat for which the sequencer refuses every command, empty if it accepts them; and conditions
      * that an operator should end.
@@ -64,9 +64,9 @@ export class BackendHealth extends Context.Service<
     /** The status of the last heartbeat, also after a lost connection. */
     readonly reported: () => SequencerStatus
     /** A frame of the price stream arrived; undefined: the frame does not report the progress of the referee. */
-    readonly sawReferee: (frame: { readonly applied_seq: number | undefined }) => void
-    readonly lostSequencer: () => void
-    readonly lostReferee: () => void
+    readonly refereeProgress: (frame: { readonly applied_seq: number | undefined }) => void
+    readonly sequencerLost: () => void
+    readonly refereeLost: () => void
   }
 >()("gateway/services/BackendHealth") {
   static readonly layer: Layer.Layer<BackendHealth> = Layer.effect(
@@ -88,10 +88,10 @@ export class BackendHealth extends Context.Service<
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),
         started: () => sequencer.wasHealthy && referee.wasHealthy,
-        sawSequencer: ({ head_seq, applied_seq, oldest_unapplied_ms }) =>
+        sequencerProgress: ({ head_seq, applied_seq, oldest_unapplied_ms }) =>
           sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms),
-        sawHistory: (progress) => sequencer.wrote(now(), progress.unwritten_events, progress.written_seq),
-        sawReferee: ({ applied_seq }) => {
+        historyProgress: (progress) => sequencer.wrote(now(), progress.unwritten_events, progress.written_seq),
+        refereeProgress: ({ applied_seq }) => {
           if (applied_seq === undefined) return referee.alive(now())
           referee.isBehind = headBefore - applied_seq > (referee.isBehind ? LAG_MAX_EVENTS / 2 : LAG_MAX_EVENTS)
           referee.saw(now(), Math.max(applied_seq, headBefore), applied_seq, undefined)
@@ -101,8 +101,8 @@ export class BackendHealth extends Context.Service<
           reported = status
         },
         reported: () => reported,
-        lostSequencer: () => sequencer.lost(now()),
-        lostReferee: () => {
+        sequencerLost: () => sequencer.lost(now()),
+        refereeLost: () => {
           headBefore = 0
           referee.lost(now())
         }
@@ -142,10 +142,10 @@ class Link {
   private writtenSeq = 0
   private isWritten = true
   private unwritten_ms = 0
-  private illSince: number | undefined
-  private illness: Illness | undefined
+  private unhealthySince: number | undefined
+  private fault: LinkFault | undefined
   private betterSince: number | undefined
-  /** Whether this illness included more than a lost connection. */
+  /** Whether the link was more than disconnected since it became unhealthy. */
   private lagged = false
   private readonly born: number
   constructor(born: number) {
@@ -158,9 +158,9 @@ class Link {
     if (this.oldest === undefined) this.silent_ms += STEP_MS
     else this.stalled_ms += STEP_MS
     if (!this.isWritten) this.unwritten_ms += STEP_MS
-    // only a frame ends an illness
-    const isHealthy = this.illSince === undefined
-    if (this.fault(isHealthy ? 1 : 0.5) !== undefined) this.judge(now)
+    // only a frame makes a link healthy again
+    const isHealthy = this.unhealthySince === undefined
+    if (this.currentFault(isHealthy ? 1 : 0.5) !== undefined) this.judge(now)
   }
   saw(now: number, head: number, applied: number, oldest: number | undefined): void {
     if (!this.connected) this.target = head
@@ -196,15 +196,15 @@ class Link {
       connected: this.connected,
       lag_events: Math.max(0, this.head - this.applied),
       lag_ms: this.oldest === undefined ? 0 : Math.max(0, now - this.oldest),
-      ill: isUnknown || this.illSince !== undefined,
-      illness: isUnknown ? "lost" : this.illness,
-      ill_for_ms: now - (isUnknown ? this.born : (this.illSince ?? now)),
+      unhealthy: isUnknown || this.unhealthySince !== undefined,
+      fault: isUnknown ? "lost" : this.fault,
+      unhealthy_for_ms: now - (isUnknown ? this.born : (this.unhealthySince ?? now)),
       age_ms: isUnknown ? Infinity : now - this.lastFrame!
     }
   }
 
   /** The current fault, with the limits scaled by `part`. */
-  private fault(part: number): Illness | undefined {
+  private currentFault(part: number): LinkFault | undefined {
     if (!this.connected) return "lost"
     if (this.silent_ms > SILENCE_MAX_MS * part) return "silent"
     if (Math.max(this.stalled_ms, this.unwritten_ms) > SILENCE_MAX_MS * part) return "stalled"
@@ -212,27 +212,27 @@ class Link {
   }
   private judge(now: number): void {
     if (this.lastFrame === undefined) return
-    const fault = this.fault(this.illSince === undefined ? 1 : 0.5)
-    if (this.illSince === undefined) {
+    const fault = this.currentFault(this.unhealthySince === undefined ? 1 : 0.5)
+    if (this.unhealthySince === undefined) {
       if (fault === undefined) {
         this.wasHealthy = true
         return
       }
-      this.illSince = now
+      this.unhealthySince = now
       this.lagged = false
       this.betterSince = undefined
     }
     if (fault !== undefined) {
       // report the current fault: a silence may become a loss
-      this.illness = fault
+      this.fault = fault
       this.lagged ||= fault === "silent" || fault === "stalled" || this.isBehind
       this.betterSince = undefined
       return
     }
     this.betterSince ??= now
     if (this.lagged && now - this.betterSince < RECOVERY_MS) return
-    this.illSince = undefined
-    this.illness = undefined
+    this.unhealthySince = undefined
+    this.fault = undefined
     this.wasHealthy = true
   }
 }

@@ -9,16 +9,16 @@
 import { Context, Effect, Layer, type Scope } from "effect"
 
 /** Called when a user's first connection opens, and when the last one closes. */
-export type PresenceListener = (user_id: string, here: boolean) => void
+export type PresenceListener = (user_id: string, isPresent: boolean) => void
 
 export class Presence extends Context.Service<
   Presence,
   {
     /** A connection of the user to this gateway was authenticated; call it once per connection. */
-    readonly came: (user_id: string) => void
+    readonly connected: (user_id: string) => void
     /** A connection of the user closed. */
-    readonly went: (user_id: string) => void
-    readonly isHere: (user_id: string) => boolean
+    readonly disconnected: (user_id: string) => void
+    readonly isPresent: (user_id: string) => boolean
     readonly watch: (listener: PresenceListener) => Effect.Effect<void, never, Scope.Scope>
     /** Waits until listeners have received all changes that the fleet had recorded at the call. Has no time limit. */
     readonly settled: Effect.Effect<void>
@@ -26,15 +26,15 @@ export class Presence extends Context.Service<
 >()("gateway/services/Presence") {
   static readonly layer: Layer.Layer<Presence> = Layer.sync(Presence, () => {
     const connections = new Tally()
-    const { tell, watch } = watchers()
+    const { notify, watch } = watchers()
     return Presence.of({
-      came: (user_id) => {
-        if (connections.came(user_id)) tell(user_id, true)
+      connected: (user_id) => {
+        if (connections.connected(user_id)) notify(user_id, true)
       },
-      went: (user_id) => {
-        if (connections.went(user_id)) tell(user_id, false)
+      disconnected: (user_id) => {
+        if (connections.disconnected(user_id)) notify(user_id, false)
       },
-      isHere: (user_id) => connections.has(user_id),
+      isPresent: (user_id) => connections.has(user_id),
       watch,
       settled: Effect.void
     })
@@ -51,13 +51,13 @@ export class Tally {
     return this.connections.keys()
   }
   /** Returns whether it is the user's first connection. */
-  came(user_id: string): boolean {
+  connected(user_id: string): boolean {
     const count = this.connections.get(user_id) ?? 0
     this.connections.set(user_id, count + 1)
     return count === 0
   }
   /** Returns whether it was the user's last connection. */
-  went(user_id: string): boolean {
+  disconnected(user_id: string): boolean {
     const count = this.connections.get(user_id) ?? 0
     if (count <= 1) return this.connections.delete(user_id)
     this.connections.set(user_id, count - 1)
@@ -69,8 +69,8 @@ export class Tally {
 export const watchers = () => {
   const listeners = new Set<PresenceListener>()
   return {
-    tell: (user_id: string, here: boolean): void => {
-      for (const listener of listeners) listener(user_id, here)
+    notify: (user_id: string, isPresent: boolean): void => {
+      for (const listener of listeners) listener(user_id, isPresent)
     },
     watch: (listener: PresenceListener) =>
       Effect.asVoid(

@@ -24,7 +24,7 @@ import {
   type StatementRequest,
   type StreamMark
 } from "../operations/Paging.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type ListQuery, OFFSET_MAX } from "../History.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { WrittenHistory } from "./WrittenHistory.ts"
@@ -75,8 +75,8 @@ export interface OffsetPage<A> {
   readonly total_pages: number
 }
 
-/** Why a list is refused: its filters, its cursor, its time range, or a backend that is ill. */
-export type ListReason = ResolveReason | IllnessReason | "InvalidCursor" | "OutOfRange" | "SymbolNotFound"
+/** Why a list is refused: its filters, its cursor, its time range, or a backend that is unhealthy. */
+export type ListReason = ResolveReason | UnhealthyReason | "InvalidCursor" | "OutOfRange" | "SymbolNotFound"
 export type ListFailure<R extends Reason = ListReason> = DomainError<R> | HistoryUnavailable | ReadError
 
 type PageRead<A> = Effect.Effect<Page<A>, ListFailure>

@@ -17,7 +17,7 @@ import type { Position } from "../../domain/Position.ts"
 import type { Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Cursors } from "../operations/Cursors.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
 import type { WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
@@ -33,7 +33,7 @@ import * as StreamMarks from "./StreamMarks.ts"
 import type { UserStreams } from "./UserStreams.ts"
 
 /** What a read of what a credential holds fails with beside the reasons `R`. */
-type PortfolioFailure<R extends Reason = never> = DomainError<R | IllnessReason> | ResolveFailure | RefereeUnavailable
+type PortfolioFailure<R extends Reason = never> = DomainError<R | UnhealthyReason> | ResolveFailure | RefereeUnavailable
 
 /** Attempts, and the pause between them in ms, after the referee has closed a position whose event has not arrived. */
 const READS_MAX = 20
@@ -60,11 +60,11 @@ export class PortfolioQueries extends Context.Service<
     readonly feeRates: (
       caller: Caller,
       symbol: string | undefined
-    ) => Effect.Effect<ReadonlyArray<FeeRate>, DomainError<IllnessReason | "SymbolNotFound"> | RefereeUnavailable>
+    ) => Effect.Effect<ReadonlyArray<FeeRate>, DomainError<UnhealthyReason | "SymbolNotFound"> | RefereeUnavailable>
     /** Sums exclude sub-accounts that a bound key may not access. */
     readonly portfolio: (
       caller: Caller
-    ) => Effect.Effect<Portfolio, DomainError<IllnessReason> | HistoryUnavailable | RefereeUnavailable>
+    ) => Effect.Effect<Portfolio, DomainError<UnhealthyReason> | HistoryUnavailable | RefereeUnavailable>
   }
 >()("gateway/services/PortfolioQueries") {
   static readonly layer: Layer.Layer<

@@ -176,7 +176,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   /** Reports the progress of the lane; `oldest`: engine time of the oldest event that is not shown. */
   const report = (oldest: number | undefined) =>
-    health.sawSequencer({
+    health.sequencerProgress({
       head_seq: headSeq,
       applied_seq: position?.seq ?? 0,
       oldest_unapplied_ms:
@@ -187,7 +187,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     isConnected = false
     clockOffsets = []
     markets.interrupted()
-    health.lostSequencer()
+    health.sequencerLost()
   }
   /** A frame arrived: after a loss, readers start from snapshots, and state that may have changed is read. */
   const connected: Effect.Effect<void> = Effect.suspend(() => {
@@ -197,7 +197,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return reads.statics
   })
 
-  const reportHistory = () => health.sawHistory(writer.progress())
+  const reportHistory = () => health.historyProgress(writer.progress())
   yield* Effect.acquireRelease(
     Effect.sync(() => writer.onWritten(reportHistory)),
     (remove) => Effect.sync(remove)

@@ -15,7 +15,7 @@ import type { RowKey, Rows } from "../../domain/Page.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/Time.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Caller } from "../../domain/User.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import type { DomainError } from "../DomainError.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
@@ -74,7 +74,7 @@ export class TradingStatistics extends Context.Service<
     readonly statistics: (
       caller: Caller,
       request: { readonly sub_account_address?: string; readonly period?: Period }
-    ) => Effect.Effect<Statistics, DomainError<IllnessReason> | ResolveFailure>
+    ) => Effect.Effect<Statistics, DomainError<UnhealthyReason> | ResolveFailure>
   }
 >()("gateway/services/TradingStatistics") {
   static readonly layer: Layer.Layer<

@@ -179,8 +179,8 @@ export class UserSnapshots extends Context.Service<
           Effect.suspend(() => {
             const needsReferee = topic === "position" || topic === "account_balance"
             const link = needsReferee ? health.referee() : health.sequencer()
-            if (link.ill) {
-              const isLate = link.connected && link.illness !== "stalled"
+            if (link.unhealthy) {
+              const isLate = link.connected && link.fault !== "stalled"
               return new SnapshotUnavailable({ reason: isLate ? "BackendLagging" : "BackendUnavailable" })
             }
             if (topic === "execution") {

@@ -15,7 +15,7 @@ import type { Caller } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { type CommandFailure, type CommandReason, submit } from "../CommandReasons.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { commandIdOf } from "../operations/Ids.ts"
 import type { Page } from "../operations/Paging.ts"
 import { DomainError } from "../DomainError.ts"
@@ -28,7 +28,7 @@ const claimed = new DomainError("AlreadyClaimed")
 const pending = new DomainError("RewardPending")
 
 type ClaimFailure =
-  | DomainError<IllnessReason | "AlreadyClaimed" | "RewardNotFound" | "RewardPending">
+  | DomainError<UnhealthyReason | "AlreadyClaimed" | "RewardNotFound" | "RewardPending">
   | CommandRefused<Exclude<CommandReason<"credit">, "DuplicateRequestId">>
   | Exclude<CommandFailure<"credit">, CommandRefused>
   | ResolveFailure

@@ -274,7 +274,7 @@ export class DeadMansSwitch extends Context.Service<
         Effect.orDie,
         Effect.map((users) => {
           for (const user_id of users) {
-            if (!presence.isHere(user_id)) start(user_id, true)
+            if (!presence.isPresent(user_id)) start(user_id, true)
             else run(user_id, forget(user_id, new Absence(0, true)))
           }
         }),
@@ -290,7 +290,7 @@ export class DeadMansSwitch extends Context.Service<
           yield* subAccounts.resolve(caller, sub_account_address)
           const setting = { sub_account_address, enabled, time_window: time_window ?? WINDOW_S_DEFAULT }
           const stored = Effect.sync(() => {
-            if (presence.isHere(caller.user_id)) return
+            if (presence.isPresent(caller.user_id)) return
             const absence = begin(caller.user_id)
             absence.done.delete(sub_account_address)
             absence.later.set(sub_account_address, monotonicMillis(clock))

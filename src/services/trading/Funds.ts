@@ -8,7 +8,7 @@ import type { Caller } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { type CommandFailure, type CommandType, submit } from "../CommandReasons.ts"
 import { destinationOf } from "./WithdrawalDestination.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { commandIdOf, Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
 import { type CommandAck, Sequencer, SequencerFault } from "../Sequencer.ts"
@@ -19,7 +19,7 @@ const ASSET = "USDC"
 
 /** What a movement of money fails with: `R` beside what all of them have, and the reasons of its command. */
 export type FundsFailure<R extends Reason, T extends CommandType> =
-  DomainError<R | IllnessReason | "InvalidField" | "OutOfRange" | "SubAccountNotFound"> | CommandFailure<T>
+  DomainError<R | UnhealthyReason | "InvalidField" | "OutOfRange" | "SubAccountNotFound"> | CommandFailure<T>
 
 const notFound = new DomainError("SubAccountNotFound")
 const disabled = new DomainError("ModuleDisabled")

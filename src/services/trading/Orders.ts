@@ -17,7 +17,7 @@ import type { AmendRequest, OrderNameRequest, OrderRequest } from "../../domain/
 import type * as OrderRules from "../../domain/OrderRules.ts"
 import type { Caller } from "../../domain/User.ts"
 import { type CommandFailure, failureOf, submit as submitted } from "../CommandReasons.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { commandIdOf, Ids } from "../operations/Ids.ts"
 import { MarketView } from "../markets/MarketView.ts"
@@ -43,10 +43,10 @@ type NameReason = "SubAccountNotFound" | "SymbolNotFound" | "BackendUnavailable"
 type NamedReason = NameReason | "InvalidField" | "MissingField" | "OrderAlreadyClosed"
 
 export type CreateFailure =
-  | DomainError<NameReason | IllnessReason | OrderRules.ViolationReason | "DuplicateOrderLinkId">
+  | DomainError<NameReason | UnhealthyReason | OrderRules.ViolationReason | "DuplicateOrderLinkId">
   | CommandFailure<"place">
 export type AmendFailure =
-  DomainError<NamedReason | IllnessReason | OrderRules.ViolationReason> | CommandFailure<"amend"> | HistoryUnavailable
+  DomainError<NamedReason | UnhealthyReason | OrderRules.ViolationReason> | CommandFailure<"amend"> | HistoryUnavailable
 export type CancelFailure = DomainError<NamedReason> | CommandFailure<"cancel"> | HistoryUnavailable
 export type CancelAllFailure = DomainError<NameReason> | CommandFailure<"cancel_all">
 

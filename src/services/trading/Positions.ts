@@ -14,7 +14,7 @@ import type { Position, PositionState } from "../../domain/Position.ts"
 import type { Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
 import { type CommandFailure, type CommandType, submit as submitted } from "../CommandReasons.ts"
-import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { rules, violated } from "./InstrumentRules.ts"
@@ -45,7 +45,7 @@ export interface TradingStopRequest extends PositionKey {
 
 /** What a change of a position fails with: `R` beside what all of them have, and the reasons of its command. */
 export type PositionFailure<R extends Reason, T extends CommandType> =
-  DomainError<R | IllnessReason | "SubAccountNotFound" | "SymbolNotFound"> | CommandFailure<T>
+  DomainError<R | UnhealthyReason | "SubAccountNotFound" | "SymbolNotFound"> | CommandFailure<T>
 type LeverageReason = "NotMultipleOfStep" | "OutOfRange"
 type StopReason = OrderRules.ViolationReason
 

@@ -227,9 +227,9 @@ describe("the short way of market reads", () => {
   it("reports age and refusal while the backend is unavailable, whatever is cached", async () => {
     const target = `${m}/orderbook?symbol=BTC-USDC&depth=2`
     await get(target)
-    world.link = { ...well, ill: true, connected: false, age_ms: 4_000 }
+    world.link = { ...well, unhealthy: true, connected: false, age_ms: 4_000 }
     assert.strictEqual((await get(target)).headers["x-data-age-ms"], "4000")
-    world.link = { ...well, ill: true, age_ms: 60_001, lag_ms: 9 }
+    world.link = { ...well, unhealthy: true, age_ms: 60_001, lag_ms: 9 }
     const refused = await get(target)
     assert.strictEqual(refused.status, 503)
     assert.include(refused.body, "BackendLagging")

@@ -264,8 +264,8 @@ describe("the short way of orders, where something below refuses", () => {
           })
       }
     }),
-    "the backend lags": () => ({ health: { sequencer: () => ({ ...well, ill: true, lag_events: 9 }) } }),
-    "the backend is away": () => ({ health: { sequencer: () => ({ ...well, ill: true, connected: false }) } }),
+    "the backend lags": () => ({ health: { sequencer: () => ({ ...well, unhealthy: true, lag_events: 9 }) } }),
+    "the backend is away": () => ({ health: { sequencer: () => ({ ...well, unhealthy: true, connected: false }) } }),
     "the markets are not loaded": () => ({ markets: { instruments: () => [], instrument: () => undefined } }),
     "the rate is counted": () => ({ limiter: { take: () => Effect.succeed(rate(true)) } }),
     "the rate is exceeded": () => ({ limiter: { take: () => Effect.succeed(rate(false)) } }),

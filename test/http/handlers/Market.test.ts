@@ -5,7 +5,7 @@ import { RefereeUnavailable } from "../../../src/services/Referee.ts"
 import { gateway, well } from "../Fixture.ts"
 
 it("a read reports that the backend does not respond; a command also reports whether it was sequenced", async () => {
-  const away = { ...well, connected: false, ill: true, ill_for_ms: 90_000, age_ms: 90_000 }
+  const away = { ...well, connected: false, unhealthy: true, unhealthy_for_ms: 90_000, age_ms: 90_000 }
   const { dispose, fetch } = gateway({
     health: { sequencer: () => away, referee: () => well },
     referee: { pool: () => Effect.fail(new RefereeUnavailable({})) }

@@ -70,16 +70,16 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     run((server) =>
       Effect.gen(function* () {
         const [a, b, c] = [yield* join(server), yield* join(server), yield* join(server)]
-        a.came("u")
-        yield* eventually(() => [b, c].every(({ isHere }) => isHere("u")))
-        b.came("u")
+        a.connected("u")
+        yield* eventually(() => [b, c].every(({ isPresent }) => isPresent("u")))
+        b.connected("u")
         yield* b.settled
-        a.went("u")
+        a.disconnected("u")
         yield* a.settled
         yield* c.settled
-        assert.isTrue([a, b, c].every(({ isHere }) => isHere("u")))
-        b.went("u")
-        yield* eventually(() => ![a, b, c].some(({ isHere }) => isHere("u")))
+        assert.isTrue([a, b, c].every(({ isPresent }) => isPresent("u")))
+        b.disconnected("u")
+        yield* eventually(() => ![a, b, c].some(({ isPresent }) => isPresent("u")))
         for (const { changes } of [a, b, c]) assert.deepStrictEqual(changes, ["+u", "-u"])
       })
     )
@@ -90,11 +90,11 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     run((server) =>
       Effect.gen(function* () {
         const a = yield* join(server)
-        for (let i = 0; i < 3_000; i++) a.came(`u${i}`)
+        for (let i = 0; i < 3_000; i++) a.connected(`u${i}`)
         yield* a.settled
         const b = yield* join(server)
-        assert.isTrue(b.isHere("u0") && b.isHere("u2999"))
-        assert.isFalse(b.isHere("u3000"))
+        assert.isTrue(b.isPresent("u0") && b.isPresent("u2999"))
+        assert.isFalse(b.isPresent("u3000"))
       })
     )
   )
@@ -104,13 +104,13 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     run((server) =>
       Effect.gen(function* () {
         const [a, b] = [yield* join(server, "2 seconds"), yield* join(server, "2 seconds")]
-        a.came("u")
-        a.came("v")
-        b.came("v")
-        yield* eventually(() => b.isHere("u"))
+        a.connected("u")
+        a.connected("v")
+        b.connected("v")
+        yield* eventually(() => b.isPresent("u"))
         yield* a.kill
-        yield* eventually(() => !b.isHere("u"))
-        assert.isTrue(b.isHere("v"))
+        yield* eventually(() => !b.isPresent("u"))
+        assert.isTrue(b.isPresent("v"))
       })
     )
   )
@@ -120,20 +120,20 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     run((server) =>
       Effect.gen(function* () {
         const [a, b] = [yield* join(server, "3 seconds"), yield* join(server, "3 seconds")]
-        a.came("u")
-        b.came("v")
-        yield* eventually(() => a.isHere("v") && b.isHere("u"))
+        a.connected("u")
+        b.connected("v")
+        yield* eventually(() => a.isPresent("v") && b.isPresent("u"))
         yield* Effect.promise(() => server.kill())
-        a.went("u")
+        a.disconnected("u")
         // the user reconnected to another gateway, which cannot report it yet
-        b.came("u")
+        b.connected("u")
         yield* Effect.promise(() => server.begin())
         yield* a.settled
         yield* b.settled
         assert.deepStrictEqual([...a.changes, ...b.changes].sort(), ["+u", "+u", "+v", "+v"])
-        b.went("u")
-        yield* eventually(() => !a.isHere("u") && !b.isHere("u"))
-        assert.isTrue(a.isHere("v") && b.isHere("v"))
+        b.disconnected("u")
+        yield* eventually(() => !a.isPresent("u") && !b.isPresent("u"))
+        assert.isTrue(a.isPresent("v") && b.isPresent("v"))
       })
     )
   )
@@ -144,18 +144,18 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
       Effect.gen(function* () {
         const cut = new Cut()
         const [a, b] = [yield* join(server, "1 hour", cut), yield* join(server)]
-        a.came("stays")
-        a.came("goes")
-        yield* eventually(() => b.isHere("stays") && b.isHere("goes"))
+        a.connected("stays")
+        a.connected("goes")
+        yield* eventually(() => b.isPresent("stays") && b.isPresent("goes"))
         cut.isCut = true
-        a.went("goes")
-        a.came("arrives")
+        a.disconnected("goes")
+        a.connected("arrives")
         yield* cut.failed
         cut.isCut = false
-        yield* eventually(() => b.isHere("arrives"))
+        yield* eventually(() => b.isPresent("arrives"))
         // the lease of the first gateway delays its own verdicts, not what the others read
-        yield* eventually(() => !b.isHere("goes"))
-        assert.isTrue(b.isHere("stays"))
+        yield* eventually(() => !b.isPresent("goes"))
+        assert.isTrue(b.isPresent("stays"))
       })
     )
   )

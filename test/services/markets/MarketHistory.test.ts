@@ -46,9 +46,9 @@ describe("the history of a market", () => {
 
   it.effect("lists pools of one market or of all, and none while the referee is unavailable", () => {
     const asked: Array<MarketsQuery> = []
-    let ill = false
+    let unhealthy = false
     const layer = policies({
-      health: { referee: () => ({ ...well, ill, connected: !ill }) },
+      health: { referee: () => ({ ...well, unhealthy, connected: !unhealthy }) },
       history: {
         pools: (query) => {
           asked.push(query)
@@ -65,7 +65,7 @@ describe("the history of a market", () => {
         { symbol: undefined, start_time: undefined, end_time: undefined, limit: 100 },
         { symbol, start_time: now - 7 * DAY_MS, end_time: now, limit: 7 }
       ])
-      ill = true
+      unhealthy = true
       const reads: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
         history.pools({}),
         history.adlAlerts({}),
@@ -79,7 +79,7 @@ describe("the history of a market", () => {
   })
 
   it.effect("returns the age of its data while the sequencer is unavailable", () => {
-    const layer = policies({ health: { sequencer: () => ({ ...well, ill: true, age_ms: 4_000 }) } })
+    const layer = policies({ health: { sequencer: () => ({ ...well, unhealthy: true, age_ms: 4_000 }) } })
     return Effect.gen(function* () {
       const history = yield* MarketHistory
       assert.strictEqual((yield* history.adlAlerts({})).age_ms, 4_000)

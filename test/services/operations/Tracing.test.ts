@@ -74,14 +74,14 @@ describe("with a tracer", () => {
     })
     const inside = Effect.map(Effect.currentParentSpan, ({ spanId }) => spanId)
     const spanId = await Effect.runPromise(Tracing.around(tracer, "well", { events: 3 }, inside))
-    await Effect.runPromise(Effect.ignore(Tracing.around(tracer, "ill", {}, Effect.fail("secret text"))))
-    const [well, ill] = spans as [Tracer.Span, Tracer.Span]
+    await Effect.runPromise(Effect.ignore(Tracing.around(tracer, "failed", {}, Effect.fail("secret text"))))
+    const [well, failed] = spans as [Tracer.Span, Tracer.Span]
     assert.strictEqual(spanId, well.spanId)
     assert.deepStrictEqual([...well.attributes], [["events", 3]])
     assert.strictEqual(well.status._tag, "Ended")
-    assert.deepStrictEqual([...ill.attributes], [["error.type", "failed"]])
+    assert.deepStrictEqual([...failed.attributes], [["error.type", "failed"]])
     assert.notInclude(
-      JSON.stringify(ill.status, (_, value) => (typeof value === "bigint" ? String(value) : value)),
+      JSON.stringify(failed.status, (_, value) => (typeof value === "bigint" ? String(value) : value)),
       "secret"
     )
   })

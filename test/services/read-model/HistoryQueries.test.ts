@@ -347,8 +347,8 @@ describe("the lists", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("are refused while the sequencer is ill, open orders too", () => {
-    const layer = policies({ health: { sequencer: () => ({ ...well, connected: false, ill: true }) } })
+  it.effect("are refused while the sequencer is unhealthy, open orders too", () => {
+    const layer = policies({ health: { sequencer: () => ({ ...well, connected: false, unhealthy: true }) } })
     return Effect.gen(function* () {
       const lists = yield* HistoryQueries
       for (const list of [lists.openOrders, lists.orders, lists.executions, lists.executionsAt, lists.transfers]) {

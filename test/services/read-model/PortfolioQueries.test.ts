@@ -329,7 +329,7 @@ describe("holdings", () => {
     }
   )
 
-  it.effect("are refused while the referee is ill, whatever the sequencer does", () =>
+  it.effect("are refused while the referee is unhealthy, whatever the sequencer does", () =>
     Effect.gen(function* () {
       const holdings = yield* PortfolioQueries
       for (const read of [
@@ -341,7 +341,9 @@ describe("holdings", () => {
           reason: "BackendUnavailable"
         })
       }
-    }).pipe(Effect.provide(policies(world({ health: { referee: () => ({ ...well, connected: false, ill: true }) } }))))
+    }).pipe(
+      Effect.provide(policies(world({ health: { referee: () => ({ ...well, connected: false, unhealthy: true }) } })))
+    )
   )
 
   it.effect("sum up the next funding, which a long pays at a positive rate, and show isolated margin", () => {

@@ -284,16 +284,16 @@ describe("Projector", () => {
         return TestClock.adjust("1 second")
       })
       for (let s = 0; s < 4; s++) yield* second
-      assert.isFalse(health.sequencer().ill)
+      assert.isFalse(health.sequencer().unhealthy)
       for (let s = 0; s < 2; s++) yield* second
-      assert.strictEqual(health.sequencer().illness, "stalled")
+      assert.strictEqual(health.sequencer().fault, "stalled")
       assert.strictEqual((yield* history.position)!.seq, 3)
       faults.failing = false
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* history.position)!.seq, 5)
       assert.strictEqual((yield* history.userEvents(alice, 0, 10)).length, 1)
       for (let s = 0; s < 3; s++) yield* second
-      assert.isFalse(health.sequencer().ill)
+      assert.isFalse(health.sequencer().unhealthy)
       assert.strictEqual(feed.followed.length, 1)
     }).pipe(Effect.provide(layer))
   })
@@ -598,7 +598,10 @@ describe("Projector", () => {
     const health = Layer.effect(
       BackendHealth,
       Effect.map(BackendHealth, (health) =>
-        BackendHealth.of({ ...health, sawSequencer: ({ oldest_unapplied_ms }) => void ages.push(oldest_unapplied_ms) })
+        BackendHealth.of({
+          ...health,
+          sequencerProgress: ({ oldest_unapplied_ms }) => void ages.push(oldest_unapplied_ms)
+        })
       )
     ).pipe(Layer.provide(BackendHealth.layer))
     const clock = Layer.effect(

@@ -8,7 +8,7 @@ import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.
 import { REPLAY_MAX, UserSnapshots } from "../../../src/services/read-model/UserSnapshots.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 
-const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, ill: false, ill_for_ms: 0, age_ms: 0 }
+const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, unhealthy: false, unhealthy_for_ms: 0, age_ms: 0 }
 
 const state = () => ({
   head: 3,
@@ -55,13 +55,13 @@ const live = (s: State) =>
       Layer.succeed(BackendHealth, {
         sequencer: () => s.health,
         referee: () => s.referee ?? s.health,
-        sawSequencer: () => {},
-        sawReferee: () => {},
-        sawHistory: () => {},
+        sequencerProgress: () => {},
+        refereeProgress: () => {},
+        historyProgress: () => {},
         sequencerReports: () => {},
         reported: () => ({ refusing: [], warnings: [] }),
-        lostSequencer: () => {},
-        lostReferee: () => {},
+        sequencerLost: () => {},
+        refereeLost: () => {},
         started: () => true
       }),
       Layer.mock(WrittenHistory)({
@@ -234,7 +234,7 @@ describe("UserSnapshots", () => {
 
   it.effect("does not return data that the backend can no longer confirm", () => {
     const s = state()
-    s.health = { ...well, connected: false, ill: true, ill_for_ms: 1 }
+    s.health = { ...well, connected: false, unhealthy: true, unhealthy_for_ms: 1 }
     return Effect.gen(function* () {
       const snapshots = yield* UserSnapshots
       for (const topic of ["order", "execution", "position", "account_balance"] as const) {
@@ -268,7 +268,7 @@ describe("UserSnapshots", () => {
 
   it.effect("needs for each topic the backend of its records, and names a late one", () => {
     const s = state()
-    const late = { ...well, ill: true, illness: "behind" } as const
+    const late = { ...well, unhealthy: true, fault: "behind" } as const
     const reasons = Effect.gen(function* () {
       const snapshots = yield* UserSnapshots
       return yield* Effect.forEach(["order", "execution", "position", "account_balance"] as const, (topic) =>
@@ -284,7 +284,7 @@ describe("UserSnapshots", () => {
       s.referee = well
       s.health = late
       assert.deepStrictEqual(yield* reasons, ["BackendLagging", "BackendLagging", "taken", "taken"])
-      s.health = { ...late, illness: "stalled" }
+      s.health = { ...late, fault: "stalled" }
       assert.deepStrictEqual(yield* reasons, ["BackendUnavailable", "BackendUnavailable", "taken", "taken"])
     })
   })

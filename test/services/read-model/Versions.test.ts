@@ -163,7 +163,7 @@ describe("versions of the read model", () => {
       assert.deepStrictEqual(yield* stored(newer), [2, 4])
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* stored(newer), [2, 4])
-      assert.isTrue(older.health.sequencer().ill)
+      assert.isTrue(older.health.sequencer().unhealthy)
       assert.lengthOf(
         older.lines.filter((line) => line.includes("the read model has version 2, this gateway has version 1")),
         1

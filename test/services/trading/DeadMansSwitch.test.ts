@@ -40,21 +40,21 @@ const world = (answer: Submit = () => ack) => {
 /** A switch over a fleet whose first complete answer comes when the test says so. */
 const slowFleet = () => {
   const { canceled, submit } = world()
-  const { tell, watch } = watchers()
+  const { notify, watch } = watchers()
   const here = new Set<string>()
   const answered = Deferred.makeUnsafe<void>()
   const presence = {
-    tell: (user_id: string, is: boolean) => {
+    notify: (user_id: string, is: boolean) => {
       if (is) here.add(user_id)
       else here.delete(user_id)
-      tell(user_id, is)
+      notify(user_id, is)
     },
     answer: Deferred.succeed(answered, undefined)
   }
   const port = Layer.mock(Presence)({
-    came: () => {},
-    went: () => {},
-    isHere: (user_id) => here.has(user_id),
+    connected: () => {},
+    disconnected: () => {},
+    isPresent: (user_id) => here.has(user_id),
     watch,
     settled: Deferred.await(answered)
   })
@@ -75,10 +75,10 @@ describe("the dead-man's switch", () => {
     const { canceled, commands, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v0, 10)
       yield* enable(v1, 3)
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("2999 millis")
       assert.deepStrictEqual(commands, [])
       yield* TestClock.adjust("1 millis")
@@ -98,8 +98,8 @@ describe("the dead-man's switch", () => {
       // once an absence
       yield* TestClock.adjust("1 hour")
       assert.lengthOf(commands, 2)
-      presence.came(userId)
-      presence.went(userId)
+      presence.connected(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("3 seconds")
       assert.deepStrictEqual(canceled(), [v1, v0, v1])
     }).pipe(Effect.provide(layer))
@@ -113,10 +113,10 @@ describe("the dead-man's switch", () => {
         const { canceled, layer } = world()
         yield* Effect.gen(function* () {
           const presence = yield* Presence
-          presence.came(userId)
+          presence.connected(userId)
           yield* enable(v0, 10)
           yield* enable(v1, 3)
-          presence.went(userId)
+          presence.disconnected(userId)
           ahead_ms += ms
           yield* TestClock.adjust("2999 millis")
           assert.deepStrictEqual(canceled(), [])
@@ -135,14 +135,14 @@ describe("the dead-man's switch", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
-      presence.came(userId)
-      presence.came(userId)
+      presence.connected(userId)
+      presence.connected(userId)
       yield* enable(v1, 3)
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("1 hour")
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("2999 millis")
-      presence.came(userId)
+      presence.connected(userId)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(commands, [])
     }).pipe(Effect.provide(layer))
@@ -152,11 +152,11 @@ describe("the dead-man's switch", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v1, 3)
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("500 millis")
-      presence.came(userId)
+      presence.connected(userId)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(commands, [])
       const store = yield* DeadMansSwitchStore
@@ -169,15 +169,15 @@ describe("the dead-man's switch", () => {
     return Effect.gen(function* () {
       const presence = yield* Presence
       const switches = yield* DeadMansSwitch
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v1, 3)
       yield* switches.set(tokenCaller, { sub_account_address: v1, enabled: false })
       assert.deepStrictEqual(yield* switches.list(tokenCaller), [
         { sub_account_address: v1, enabled: false, time_window: 10 }
       ])
-      presence.came("other")
-      presence.went(userId)
-      presence.went("other")
+      presence.connected("other")
+      presence.disconnected(userId)
+      presence.disconnected("other")
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(commands, [])
     }).pipe(Effect.provide(layer))
@@ -237,8 +237,8 @@ describe("the dead-man's switch", () => {
         Effect.gen(function* () {
           yield* store.set(userId, setting(v1, 10))
           const first = yield* start
-          first.presence.came(userId)
-          first.presence.went(userId)
+          first.presence.connected(userId)
+          first.presence.disconnected(userId)
           yield* TestClock.adjust("4 seconds")
           yield* first.kill
           yield* TestClock.adjust("1 second")
@@ -285,7 +285,7 @@ describe("the dead-man's switch", () => {
           const second = yield* start
           yield* TestClock.adjust("2999 millis")
           assert.deepStrictEqual(canceled(), [])
-          second.presence.came(userId)
+          second.presence.connected(userId)
           yield* TestClock.adjust("1 hour")
           assert.deepStrictEqual(canceled(), [])
           yield* second.kill
@@ -417,7 +417,7 @@ describe("the dead-man's switch", () => {
         Effect.gen(function* () {
           yield* store.set(userId, setting(v1, 5))
           const first = yield* start
-          first.presence.came(userId)
+          first.presence.connected(userId)
           yield* TestClock.adjust("1 minute")
           yield* first.kill
           yield* start
@@ -489,17 +489,17 @@ describe("the dead-man's switch", () => {
   it.effect("cancels nothing of a user whom another gateway reports before the fleet's answer is complete", () => {
     const { canceled, layer, presence } = slowFleet()
     return Effect.gen(function* () {
-      presence.tell(userId, true)
+      presence.notify(userId, true)
       yield* enable(v1, 3)
-      presence.tell(userId, false)
+      presence.notify(userId, false)
       yield* TestClock.adjust("3 seconds")
       // the window is over, and the other gateways have not answered
       assert.deepStrictEqual(canceled(), [])
-      presence.tell(userId, true)
+      presence.notify(userId, true)
       yield* presence.answer
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [])
-      presence.tell(userId, false)
+      presence.notify(userId, false)
       yield* TestClock.adjust("3 seconds")
       assert.deepStrictEqual(canceled(), [v1])
     }).pipe(Effect.provide(layer))
@@ -516,9 +516,9 @@ describe("the dead-man's switch", () => {
     )
     const absent = Effect.gen(function* () {
       const presence = yield* Presence
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v1, 3)
-      presence.went(userId)
+      presence.disconnected(userId)
       for (let second = 0; second < 10; second++) yield* TestClock.adjust("1 second")
     })
     return Effect.gen(function* () {
@@ -534,10 +534,10 @@ describe("the dead-man's switch", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v1, 3)
       yield* (yield* Lifecycle).stop
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(commands, [])
     }).pipe(Effect.provide(layer))
@@ -548,18 +548,18 @@ describe("the dead-man's switch", () => {
     return Effect.gen(function* () {
       const presence = yield* Presence
       const store = yield* DeadMansSwitchStore
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v1, 10)
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("999 millis")
       assert.isUndefined(yield* store.absence(userId))
       yield* TestClock.adjust("1 millis")
       assert.isDefined(yield* store.absence(userId))
-      presence.came(userId)
+      presence.connected(userId)
       yield* TestClock.adjust("1 second")
       assert.isUndefined(yield* store.absence(userId))
       yield* (yield* Lifecycle).stop
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("2 seconds")
       assert.isUndefined(yield* store.absence(userId))
     }).pipe(Effect.provide(layer))
@@ -572,9 +572,9 @@ describe("the dead-man's switch", () => {
       const store = yield* DeadMansSwitchStore
       const switches = yield* DeadMansSwitch
       const setting = { sub_account_address: v1, enabled: true, time_window: 10 }
-      presence.came(userId)
+      presence.connected(userId)
       yield* enable(v1, 10)
-      presence.went(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("2 seconds")
       assert.isDefined(yield* store.absence(userId))
       yield* switches.set(tokenCaller, { ...setting, enabled: false })
@@ -595,7 +595,7 @@ describe("the dead-man's switch", () => {
       yield* store.set(userId, { sub_account_address: v1, enabled: true, time_window: 10 })
       yield* store.absent(userId, 0)
       yield* store.window(userId, { sub_account_address: v1, began_ms: 0, canceled: true })
-      presence.tell(userId, true)
+      presence.notify(userId, true)
       yield* Effect.gen(function* () {
         for (let turn = 0; turn < 200; turn++) yield* Effect.yieldNow
         assert.isUndefined(yield* store.absence(userId))
@@ -619,8 +619,8 @@ describe("the dead-man's switch", () => {
     })
     return Effect.gen(function* () {
       const presence = yield* Presence
-      presence.came(userId)
-      presence.went(userId)
+      presence.connected(userId)
+      presence.disconnected(userId)
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(commands, [])
       broken = false
@@ -655,8 +655,8 @@ describe("the dead-man's switch", () => {
       })
       return Effect.gen(function* () {
         const presence = yield* Presence
-        presence.came(userId)
-        presence.went(userId)
+        presence.connected(userId)
+        presence.disconnected(userId)
         yield* TestClock.adjust("2 seconds")
         ended = true
         yield* TestClock.adjust("1 second")

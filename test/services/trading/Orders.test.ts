@@ -154,7 +154,7 @@ describe("placing an order", () => {
   })
 
   it.effect("waits for a well sequencer, after the request itself is found good", () => {
-    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true, lag_ms: 9 }) } })
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, unhealthy: true, lag_ms: 9 }) } })
     return Effect.gen(function* () {
       assert.deepStrictEqual(yield* refusedCreate({ qty: "0.0005" }), ["NotMultipleOfStep", "qty"])
       assert.strictEqual((yield* refusedCreate({}))[0], "BackendLagging")
@@ -164,7 +164,7 @@ describe("placing an order", () => {
 
   it.effect("blames the database, not the backend, if the database accepts no event", () => {
     const { commands, layer } = accepting({
-      health: { sequencer: () => ({ ...well, ill: true, illness: "stalled" as const, lag_ms: 9_000 }) }
+      health: { sequencer: () => ({ ...well, unhealthy: true, fault: "stalled" as const, lag_ms: 9_000 }) }
     })
     return Effect.gen(function* () {
       assert.strictEqual((yield* refusedCreate({}))[0], "DatabaseUnavailable")
@@ -257,8 +257,8 @@ describe("amending and canceling", () => {
     })
   )
 
-  it.effect("tries cancels while the sequencer is ill", () => {
-    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true }) } })
+  it.effect("tries cancels while the sequencer is unhealthy", () => {
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, unhealthy: true }) } })
     return Effect.gen(function* () {
       const orders = yield* Orders
       yield* orders.cancel(tokenCaller, named)
@@ -297,8 +297,8 @@ describe("a batch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("cancels while the sequencer is ill", () => {
-    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true }) } })
+  it.effect("cancels while the sequencer is unhealthy", () => {
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, unhealthy: true }) } })
     return Effect.gen(function* () {
       const orders = yield* Orders
       const results = yield* orders.cancelBatch(tokenCaller, [named, { ...named, symbol: "NO-USDC" }])

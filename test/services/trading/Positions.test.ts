@@ -138,7 +138,7 @@ describe("positions", () => {
   })
 
   it.effect("belong to the sub-accounts that the credential sees, in markets that exist, of a well sequencer", () => {
-    const { commands, layer } = desk({ health: { sequencer: () => ({ ...well, ill: true, lag_ms: 9 }) } })
+    const { commands, layer } = desk({ health: { sequencer: () => ({ ...well, unhealthy: true, lag_ms: 9 }) } })
     const bound: Caller = { ...tokenCaller, bound_to: new Set([v0]) }
     return Effect.gen(function* () {
       const positions = yield* Positions
