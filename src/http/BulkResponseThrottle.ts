@@ -50,7 +50,8 @@ export const make = (): BulkResponseThrottle => {
   })
 
   const takeTurn = (network: string): Effect.Effect<void> =>
-    Effect.suspend(() => {
+    // a reader that is interrupted between its place in the queue and the start of the queue would stop the queue for good
+    Effect.uninterruptibleMask((restore) => {
       const turn = Deferred.makeUnsafe<void>()
       const own = waiting.get(network)
       if (own === undefined) waiting.set(network, new Set([turn]))
@@ -64,7 +65,7 @@ export const make = (): BulkResponseThrottle => {
       })
       return Effect.andThen(
         started,
-        Effect.onInterrupt(Deferred.await(turn), () => leave)
+        Effect.onInterrupt(restore(Deferred.await(turn)), () => leave)
       )
     })
 

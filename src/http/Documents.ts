@@ -18,14 +18,15 @@ export type Documents = (
   response: HttpServerResponse.HttpServerResponse
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
-/** Whether a client takes a coding; everybody takes what is not coded. */
-export const acceptsCoding = (wanted: "br" | "gzip" | "identity", header: string | undefined): boolean =>
-  wanted === "identity" ||
-  (header !== undefined &&
-    header.split(",").some((each) => {
-      const [coding, weight] = each.split(";").map((part) => part.trim().toLowerCase())
-      return (coding === wanted || coding === "*") && (weight === undefined || !/^q=0(?:\.0*)?$/u.test(weight))
-    }))
+/** Whether a client takes a coding; everybody takes what is not coded. `*` is for codings that the header does not name. */
+export const acceptsCoding = (wanted: "br" | "gzip" | "identity", header: string | undefined): boolean => {
+  if (wanted === "identity") return true
+  if (header === undefined) return false
+  const codings = header.split(",").map((each) => each.split(";").map((part) => part.trim().toLowerCase()))
+  const itemOf = (name: string) => codings.find(([coding]) => coding === name)
+  const found = itemOf(wanted) ?? itemOf("*")
+  return found !== undefined && !/^q=0(?:\.0*)?$/u.test(found[1] ?? "")
+}
 
 /** Whether a client takes gzip. */
 export const acceptsGzip = (header: string | undefined): boolean => acceptsCoding("gzip", header)

@@ -1,6 +1,6 @@
 /** The lane of large answers: turns go around among addresses, and who leaves does not hold it up. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Stream } from "effect"
+import { Clock, Effect, Fiber, References, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as BulkResponseThrottle from "../../src/http/BulkResponseThrottle.ts"
 
@@ -78,6 +78,23 @@ describe("the lane of large answers", () => {
       yield* TestClock.adjust(100)
       yield* Fiber.join(other)
       assert.deepStrictEqual(seen, ["gone", "other", "other", "other", "other"])
+    })
+  )
+
+  it.effect("serves the next reader whenever a reader leaves", () =>
+    Effect.gen(function* () {
+      for (let steps = 0; steps < 40; steps++) {
+        const { read, seen } = record()
+        // the reader yields after every third operation
+        const gone = yield* Effect.provideService(read("gone", FIRST), References.MaxOpsBeforeYield, 3)
+        for (let i = 0; i < steps; i++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(gone)
+        const other = yield* read("other", SECOND)
+        yield* TestClock.adjust(100)
+        const parts = seen.filter((name) => name === "other")
+        assert.lengthOf(parts, 4, `left after ${steps} steps`)
+        yield* Fiber.join(other)
+      }
     })
   )
 })

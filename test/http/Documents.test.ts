@@ -19,7 +19,7 @@ describe("documents", () => {
     Effect.runPromise(documents({ path, acceptEncoding: accept, address }, response()))
 
   it("are compressed for clients that accept gzip, with Content-Encoding", async () => {
-    for (const accept of ["gzip", "br, gzip;q=0.5", "*"]) {
+    for (const accept of ["gzip", "br, gzip;q=0.5", "*", "*;q=0, gzip", "GZIP ; q=1"]) {
       const answer = await ask("/page", accept)
       assert.strictEqual(answer.headers["content-encoding"], "gzip")
       assert.strictEqual(gunzipSync(bytesOf(answer)).toString(), text)
@@ -31,7 +31,7 @@ describe("documents", () => {
   })
 
   it("are not compressed for other clients", async () => {
-    for (const accept of [undefined, "identity", "gzip;q=0", "br"]) {
+    for (const accept of [undefined, "identity", "gzip;q=0", "br", "gzip;q=0, *", "*, gzip; q=0.00", "*;q=0"]) {
       const answer = await ask("/page", accept)
       assert.isUndefined(answer.headers["content-encoding"])
       assert.strictEqual(Buffer.from(bytesOf(answer)).toString(), text)

@@ -139,6 +139,40 @@ describe("the order of the checks", () => {
       assert.deepStrictEqual((await reasonOf("POST", CREATE, coded)).slice(0, 2), [415, "WrongMediaType"])
     }
   })
+  it("accepts JSON in UTF-8 alone, in any spelling of its type", async () => {
+    const statusOf = async (type: string) =>
+      (await plain.fetch("POST", CREATE, { body: order, headers: { "content-type": type } })).status
+    for (const type of [
+      "application/json",
+      "Application/JSON",
+      "application/json ",
+      "application/json;charset=utf-8",
+      'application/json ; Charset = "UTF-8"'
+    ]) {
+      assert.strictEqual(await statusOf(type), 200, type)
+    }
+    for (const type of [
+      "text/plain",
+      "application/jsonp",
+      "application/json-patch+json",
+      "application/json; charset=latin1",
+      "application/json; charset=utf-16",
+      "application/json; charset=utf-8; q=1",
+      "application/json, text/plain",
+      "text/plain; application/json"
+    ]) {
+      assert.strictEqual(await statusOf(type), 415, type)
+    }
+  })
+  it("ignores the type of a body that is absent or has no bytes", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "*/*"]) {
+      for (const length of [{}, { "content-length": "0" }, { "transfer-encoding": "chunked" }]) {
+        const empty = { headers: { ...length, "content-type": type } }
+        assert.strictEqual((await plain.fetch("POST", "/api/v1/authorize/logout", empty)).status, 200)
+        assert.deepStrictEqual((await reasonOf("POST", CREATE, empty)).slice(0, 2), [400, "MissingField"])
+      }
+    }
+  })
   it("is type and size, credentials, shape", async () => {
     const text = { raw: "{", headers: { "content-type": "text/plain" } }
     assert.deepStrictEqual((await reasonOf("POST", CREATE, { ...text, authorization: null }))[0], 415)

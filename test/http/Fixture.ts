@@ -591,6 +591,8 @@ export interface Ask {
   readonly headers?: Record<string, string>
   /** Default: a good bearer token; `null`: no credentials. */
   readonly authorization?: string | null
+  /** Disconnects the client. */
+  readonly signal?: AbortSignal
 }
 
 export const ADMIN = `Basic ${btoa("admin:secret")}`
@@ -626,7 +628,8 @@ export const gateway = (doubles: Doubles = {}): Gateway => {
       const request = new Request(`http://gateway${path}`, {
         method,
         headers,
-        ...(body === undefined ? {} : { body: body as string })
+        ...(body === undefined ? {} : { body: body as string }),
+        ...(options.signal === undefined ? {} : { signal: options.signal })
       })
       return handler(
         request,

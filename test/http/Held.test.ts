@@ -2,9 +2,12 @@
 import { Deferred, Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { Grant } from "../../src/domain/Grant.ts"
+import { overloaded } from "../../src/services/Sequencer.ts"
 import { until } from "../../verification/harness/Wait.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
-import { type Doubles, gateway, tokenCaller } from "./Fixture.ts"
+import { type Doubles, gateway, orderId, tokenCaller, v1 } from "./Fixture.ts"
+
+const SUB_ACCOUNTS = "/api/v1/user/sub-accounts"
 
 /** A gateway whose store stops at a call, with the grant of its one caller. */
 const world = (stopping: (wait: Effect.Effect<void>) => Doubles) => {
@@ -64,6 +67,75 @@ describe("Amendment 18: a request under way", () => {
     assert.strictEqual(refused.status, 401)
     assert.deepInclude(await reasonOf(refused), { reason: "RevokedToken", cause: "banned" })
     await dispose()
+  })
+
+  it("holds its credential while it deletes or changes something", async () => {
+    const key = `/api/v1/user/api-keys/${orderId}`
+    const requests = [
+      ["DELETE", key, undefined],
+      ["PATCH", key, { label: "bot" }]
+    ] as const
+    for (const [method, path, body] of requests) {
+      let held: boolean | undefined
+      const { dispose, fetch, grant } = world(() => {
+        const look = Effect.sync(() => void (held = grant.isHeld))
+        return {
+          apiKeys: { revoke: () => look, update: () => Effect.andThen(look, Effect.die("looked")) }
+        }
+      })
+      await fetch(method, path, body === undefined ? {} : { body })
+      assert.isTrue(held, `${method} ${path}`)
+      assert.isFalse(grant.isHeld, `${method} ${path}`)
+      await dispose()
+    }
+  })
+
+  it("releases its credential where it fails or its caller disconnects", async () => {
+    const failing = world(() => ({ accounts: { setLabel: () => Effect.die("broken") } }))
+    assert.strictEqual((await failing.fetch("POST", SUB_ACCOUNTS, { body: { label: "desk" } })).status, 500)
+    assert.isFalse(failing.grant.isHeld)
+    await failing.dispose()
+
+    const { dispose, fetch, grant, reached } = world((wait) => ({ accounts: { setLabel: () => wait } }))
+    const caller = new AbortController()
+    const answer = fetch("POST", SUB_ACCOUNTS, { body: { label: "desk" }, signal: caller.signal })
+    await reached
+    assert.isTrue(grant.isHeld)
+    const idle = new Promise<void>((resolve) => grant.whenIdle(resolve))
+    caller.abort()
+    await idle
+    assert.isFalse(grant.isHeld)
+    await answer.catch(() => undefined)
+    await dispose()
+  })
+
+  it("does not hold its credential for a command: the sequencer checks the grant when it sends the command", async () => {
+    const name = { sub_account_address: v1, symbol: "BTC-USDC", order_id: orderId }
+    const order = { ...name, order_id: undefined, side: "Buy", order_type: "Limit", qty: "0.5", price: "60000" }
+    const requests = {
+      create: order,
+      amend: { ...name, qty: "0.4" },
+      cancel: name,
+      "cancel-all": { sub_account_address: v1 },
+      "create-batch": { orders: [order] },
+      "cancel-batch": { orders: [name] }
+    }
+    for (const [command, body] of Object.entries(requests)) {
+      const held: Array<boolean> = []
+      const { dispose, fetch, grant, lease } = world(() => ({
+        sequencer: {
+          submit: () =>
+            Effect.suspend(() => {
+              held.push(grant.isHeld)
+              return Effect.fail(overloaded)
+            })
+        }
+      }))
+      lease.end()
+      await fetch("POST", `/api/v1/order/${command}`, { body })
+      assert.deepStrictEqual(held, [false], command)
+      await dispose()
+    }
   })
 
   it("may end its own credential", async () => {

@@ -332,6 +332,12 @@ describe("an answer", () => {
     // 8 are left to the address, 10 to its activations
     const asked = fetch("POST", "/api/v1/access/activate", { ip: here, raw: "{" })
     assert.deepInclude(rateOf(await asked), { bucket: "public", remaining: 7 })
+    // the service counts the activation too: 9 are left to the address, 4 to the wallet
+    const counted = await fetch("POST", "/api/v1/access/activate", { ip: here, body: activation(clock.now, bot) })
+    assert.deepInclude(rateOf(counted), { bucket: "activate-root", remaining: 4 })
+    for (let i = 0; i < 4; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
+    const other = await fetch("POST", "/api/v1/access/activate", { ip: here, body: activation(clock.now, owner) })
+    assert.deepInclude(rateOf(other), { bucket: "public", remaining: 1 })
   })
 
   it("reports for a token the bucket of its user, where that is the tighter one", async () => {

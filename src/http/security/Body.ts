@@ -20,13 +20,16 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/iu
 
 type BodyError = WireError<"BodyTooLarge" | "WrongMediaType", "BAD_REQUEST">
 
+type Headers = HttpServerRequest.HttpServerRequest["headers"]
+
+/** An absent body. HttpApi reads its type all the same and refuses any other than JSON, so the type is removed. */
+const absent = (headers: Headers): undefined => {
+  if (headers["content-type"] !== undefined) delete (headers as Record<string, string>)["content-type"]
+}
+
 /** Keeps a body for the endpoint, unless its type is wrong. */
-const keep = (
-  bytes: Uint8Array,
-  headers: HttpServerRequest.HttpServerRequest["headers"],
-  state: RequestState
-): BodyError | undefined => {
-  if (bytes.byteLength === 0) return undefined
+const keep = (bytes: Uint8Array, headers: Headers, state: RequestState): BodyError | undefined => {
+  if (bytes.byteLength === 0) return absent(headers)
   const type = headers["content-type"]
   if (
     (type !== undefined && type !== "application/json" && !JSON_TYPE.test(type)) ||
@@ -61,7 +64,7 @@ export const readBody = (
   const { headers } = request
   const length = headers["content-length"]
   const chunked = headers["transfer-encoding"] !== undefined
-  if ((length === undefined || length === "0") && !chunked) return undefined
+  if ((length === undefined || length === "0") && !chunked) return absent(headers)
   if (Number(length) > RequestBody.BODY_BYTES_MAX) return tooLarge
   // the body of the fast path has arrived
   if (FastRequest.is(request)) return keep(request.body, headers, state)

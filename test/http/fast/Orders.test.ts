@@ -174,6 +174,21 @@ describe("the short way of orders", () => {
     }
     assert.strictEqual(pair.taken, before)
   })
+  it("refuses a second Authorization header in any case, and counts no value that has its name", async () => {
+    const json = { "Content-Type": "application/json" }
+    const text = JSON.stringify(good)
+    const answerTo = async (headers: Record<string, string | ReadonlyArray<string>>) => {
+      const [hot, framework] = await pair.ask(bytesOf("POST", create, { ...json, ...headers }, text))
+      assert.deepStrictEqual(hot, framework, JSON.stringify(headers))
+      return [hot.status, (JSON.parse(hot.body) as { details?: { reason?: string } }).details?.reason]
+    }
+    const ambiguous = [400, "AmbiguousAuth"]
+    assert.deepStrictEqual(await answerTo({ Authorization: ["Bearer good", "Bearer good"] }), ambiguous)
+    assert.deepStrictEqual(await answerTo({ Authorization: "Bearer good", AUTHORIZATION: "Bearer bad" }), ambiguous)
+    assert.deepStrictEqual(await answerTo({ authorization: "Bearer bad", Authorization: "Bearer good" }), ambiguous)
+    const named = { Authorization: "Bearer good", "X-Note": "authorization" }
+    assert.deepStrictEqual(await answerTo(named), [200, undefined])
+  })
   it("takes a body that comes in pieces", async () => {
     const text = JSON.stringify({ ...good, note: "y".repeat(100_000) })
     const [hot, framework] = await pair.ask(bytesOf("POST", create, bearer, text))
