@@ -4,7 +4,7 @@ import type { Caller } from "../../src/domain/User.ts"
 import { Funds } from "../../src/services/trading/Funds.ts"
 import type { Command } from "../../src/services/Sequencer.ts"
 import { SubAccounts } from "../../src/services/identity/SubAccounts.ts"
-import { type Doubles, foreign, orderId, policies, root, tokenCaller, userId, v0, v1 } from "../http/Fixture.ts"
+import { type Doubles, foreign, orderId, policies, root, tokenCaller, userId, v0, v1, well } from "../http/Fixture.ts"
 
 const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
 const state = (address: string, index: number, frozen = false) => ({
@@ -239,6 +239,96 @@ describe("sub-accounts", () => {
       const empty = yield* Effect.flip(subAccounts.change(tokenCaller, v1, {}))
       assert.strictEqual(reasonOf(empty)[0], "MissingField")
       assert.lengthOf(commands, 1)
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("that are deleted are neither listed nor found, in the read model and in the sequencer", () => {
+    const gone = { ...state(v1, 1), deleted: true }
+    const both = () => Effect.succeed([state(v0, 0), gone])
+    const { commands, layer } = world({ history: { subAccounts: both }, sequencer: { subAccounts: both } })
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepStrictEqual(
+        (yield* subAccounts.list(tokenCaller)).map(({ sub_account_address }) => sub_account_address),
+        [v0]
+      )
+      assert.deepStrictEqual(yield* subAccounts.resolve(tokenCaller, undefined), [v0])
+      for (const refused of [
+        subAccounts.resolve(tokenCaller, v1),
+        subAccounts.change(tokenCaller, v1, { frozen: false }),
+        subAccounts.change(tokenCaller, v1, { label: "again" }),
+        subAccounts.remove(tokenCaller, v1)
+      ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+        assert.strictEqual(reasonOf(yield* Effect.flip(refused))[0], "SubAccountNotFound")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("of the same user are hidden from a key that is bound to others", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepStrictEqual(yield* subAccounts.resolve(bound, undefined), [v1])
+      assert.deepStrictEqual(yield* subAccounts.resolve(bound, v1), [v1])
+      for (const refused of [
+        subAccounts.resolve(bound, v0),
+        subAccounts.change(bound, v0, { frozen: true }),
+        subAccounts.remove(bound, v0)
+      ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+        assert.strictEqual(reasonOf(yield* Effect.flip(refused))[0], "SubAccountNotFound")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("are deleted, frozen and released by one command each; the first one is never deleted", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepInclude(yield* Effect.flip(subAccounts.remove(tokenCaller, v0)), { reason: "NotEmpty" })
+      assert.deepStrictEqual(commands, [])
+      yield* subAccounts.remove(tokenCaller, v1)
+      yield* subAccounts.change(tokenCaller, v1, { frozen: true })
+      yield* subAccounts.change(tokenCaller, v1, { frozen: false })
+      assert.deepStrictEqual(
+        commands.map(({ body, sub_account_address, user_id }) => [user_id, sub_account_address, body]),
+        [
+          [userId, v1, { type: "delete_sub_account" }],
+          [userId, v1, { type: "set_sub_account", frozen: true }],
+          [userId, v1, { type: "set_sub_account", frozen: false }]
+        ]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("get a label without a command, and keep it while they are frozen", () => {
+    const labels = new Map<string, string>()
+    const { commands, layer } = world({
+      accounts: {
+        labels: () => Effect.succeed(labels),
+        setLabel: (_user, address, label) => Effect.sync(() => void labels.set(address, label))
+      }
+    })
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepInclude(yield* subAccounts.change(tokenCaller, v1, { label: "alpha" }), { label: "alpha" })
+      assert.deepStrictEqual(commands, [])
+      assert.deepInclude(yield* subAccounts.change(tokenCaller, v1, { frozen: true }), { label: "alpha", frozen: true })
+      assert.deepStrictEqual([...labels], [[v1, "alpha"]])
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("are not changed and not listed while the sequencer is ill, but labelled and resolved", () => {
+    const { commands, layer } = world({
+      accounts: { labels: () => Effect.succeed(new Map([[v1, "alpha"]])), setLabel: () => Effect.void },
+      health: { sequencer: () => ({ ...well, unhealthy: true, lag_ms: 9 }) }
+    })
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      for (const refused of [
+        subAccounts.list(tokenCaller),
+        subAccounts.create(tokenCaller, undefined),
+        subAccounts.change(tokenCaller, v1, { frozen: true }),
+        subAccounts.remove(tokenCaller, v1)
+      ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+        assert.strictEqual(reasonOf(yield* Effect.flip(refused))[0], "BackendLagging")
+      assert.deepStrictEqual(commands, [])
+      assert.deepInclude(yield* subAccounts.change(tokenCaller, v1, { label: "alpha" }), { label: "alpha" })
+      assert.deepStrictEqual(yield* subAccounts.resolve(tokenCaller, v1), [v1])
     }).pipe(Effect.provide(layer))
   })
 })

@@ -6,7 +6,7 @@ import type { Caller } from "../../../src/domain/User.ts"
 import type { OrderRequest } from "../../../src/domain/OrderForm.ts"
 import { Orders } from "../../../src/services/trading/Orders.ts"
 import { type Command, type CommandAck, CommandRefused } from "../../../src/services/Sequencer.ts"
-import { type Doubles, foreign, orderId, policies, tokenCaller, v0, v1, well } from "../../http/Fixture.ts"
+import { type Doubles, foreign, orderId, policies, tokenCaller, userId, v0, v1, well } from "../../http/Fixture.ts"
 
 const limit: OrderRequest = {
   sub_account_address: v1,
@@ -247,15 +247,116 @@ describe("amending and canceling", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("reports OrderNotFound if the history has no such order, or an open one", () =>
-    Effect.forEach([undefined, { ...closed, order_status: "New" } as Order], (order) => {
-      const { layer } = refusing("OrderNotFound", { history: { order: () => Effect.succeed(order) } })
+  it.effect("reports OrderNotFound if the history has no such order, an open one, or one of another market", () =>
+    Effect.forEach([undefined, { ...closed, order_status: "New" }, { ...closed, symbol: "ETH-USDC" }], (order) => {
+      const { layer } = refusing("OrderNotFound", { history: { order: () => Effect.succeed(order as Order) } })
       return Effect.gen(function* () {
         const orders = yield* Orders
         assert.strictEqual(reasonOf(yield* Effect.flip(orders.cancel(tokenCaller, named)))[0], "OrderNotFound")
       }).pipe(Effect.provide(layer))
     })
   )
+
+  it.effect("looks in the history for the order of the same user and sub-account, by its id where there is one", () => {
+    const asked: Array<unknown> = []
+    const order = (of: unknown) => Effect.sync(() => void asked.push(of))
+    const { commands, layer } = refusing("OrderNotFound", { history: { order } })
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const place = { sub_account_address: v1, symbol: "BTC-USDC" }
+      for (const name of [{ order_id: orderId, order_link_id: "a-1" }, { order_link_id: "a-1" }])
+        yield* Effect.flip(orders.cancel(tokenCaller, { ...place, ...name }))
+      assert.deepStrictEqual(
+        commands.map(({ body }) => (body.type === "cancel" ? body.cancel.order : undefined)),
+        [
+          { order_id: orderId, order_link_id: "a-1" },
+          { order_id: undefined, order_link_id: "a-1" }
+        ]
+      )
+      const of = { user_id: userId, sub_account_address: v1 }
+      assert.deepStrictEqual(asked, [
+        { ...of, order_id: orderId, order_link_id: undefined },
+        { ...of, order_id: undefined, order_link_id: "a-1" }
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("hides the sub-accounts that a key is not bound to", () => {
+    const { commands, layer } = accepting()
+    const bound: Caller = { ...tokenCaller, via: "api-key", bound_to: new Set([v0]) }
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      for (const refused of [
+        orders.cancel(bound, named),
+        orders.amend(bound, { ...named, qty: "0.3" }),
+        orders.cancelAll(bound, { sub_account_address: v1 })
+      ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+        assert.strictEqual(reasonOf(yield* Effect.flip(refused))[0], "SubAccountNotFound")
+      assert.deepStrictEqual(commands, [])
+      yield* orders.cancel(bound, { ...named, sub_account_address: v0 })
+      yield* orders.cancelAll(bound, { sub_account_address: v0 })
+      assert.lengthOf(commands, 2)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("cancels before the markets are loaded, and amends after it", () => {
+    const { commands, layer } = accepting({ markets: { instruments: () => [], instrument: () => undefined } })
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      yield* orders.cancel(tokenCaller, named)
+      yield* orders.cancelAll(tokenCaller, { sub_account_address: v1 })
+      const amend = yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "0.3" }))
+      assert.strictEqual(reasonOf(amend)[0], "BackendUnavailable")
+      assert.deepStrictEqual(
+        commands.map(({ body }) => body.type),
+        ["cancel", "cancel_all"]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("refuses a market that does not exist", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      for (const refused of [
+        orders.cancel(tokenCaller, { ...named, symbol: "NO-USDC" }),
+        orders.amend(tokenCaller, { ...named, symbol: "NO-USDC", qty: "0.3" }),
+        orders.cancelAll(tokenCaller, { sub_account_address: v1, symbol: "NO-USDC" })
+      ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+        assert.deepStrictEqual(reasonOf(yield* Effect.flip(refused)), ["SymbolNotFound", "symbol"])
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("cancels all orders that match every filter of the request, by default orders of all kinds", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const filters = { symbol: "BTC-USDC", side: "Sell", order_filter: "Conditional", reduce_only: true } as const
+      yield* orders.cancelAll(tokenCaller, { sub_account_address: v1, ...filters })
+      yield* orders.cancelAll(tokenCaller, { sub_account_address: v1 })
+      const of = { user_id: userId, sub_account_address: v1 }
+      assert.deepStrictEqual(
+        commands.map(({ body, sub_account_address, user_id }) => ({ body, sub_account_address, user_id })),
+        [
+          { ...of, body: { type: "cancel_all", cancel_all: { ...filters, cancel_type: "CancelByUser" } } },
+          {
+            ...of,
+            body: {
+              type: "cancel_all",
+              cancel_all: {
+                symbol: undefined,
+                side: undefined,
+                order_filter: "All",
+                reduce_only: undefined,
+                cancel_type: "CancelByUser"
+              }
+            }
+          }
+        ]
+      )
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("tries cancels while the sequencer is unhealthy", () => {
     const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, unhealthy: true }) } })
@@ -294,6 +395,25 @@ describe("a batch", () => {
         commands.map(({ body }) => (body.type === "place" ? body.order.qty : "")),
         asked.map(({ qty }) => qty).filter((qty) => qty !== "0.0001")
       )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("submits an order before an earlier one is answered", () => {
+    const { commands, layer } = desk((command) =>
+      command.body.type === "cancel" && command.body.cancel.order.order_id === orderId
+        ? Effect.never
+        : Effect.succeed(ack())
+    )
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const batch = yield* Effect.forkChild(
+        orders.cancelBatch(tokenCaller, [named, { sub_account_address: v1, symbol: "BTC-USDC", order_link_id: "a-1" }])
+      )
+      yield* Effect.repeat(Effect.yieldNow, {
+        until: () => commands.length === 2 || batch.pollUnsafe() !== undefined,
+        times: 100
+      })
+      assert.lengthOf(commands, 2)
     }).pipe(Effect.provide(layer))
   })
 

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import type { Caller } from "../../../src/domain/User.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { Funds } from "../../../src/services/trading/Funds.ts"
-import { OutcomeUnknown, type Sequencer } from "../../../src/services/Sequencer.ts"
+import { CommandRefused, OutcomeUnknown, type Sequencer } from "../../../src/services/Sequencer.ts"
 import { ADDRESSES_MAX, WithdrawalAddresses } from "../../../src/services/trading/WithdrawalAddresses.ts"
 import { WithdrawalAddressStore } from "../../../src/services/trading/WithdrawalAddressStore.ts"
 import * as Ids from "../../doubles/Ids.ts"
@@ -100,6 +100,10 @@ describe("withdrawal addresses", () => {
         reason: "InvalidField",
         field: "destination"
       })
+      assert.deepStrictEqual(refusal(yield* Effect.flip(addresses.remove(tokenCaller, cold))), {
+        reason: "DestinationNotFound",
+        field: "destination"
+      })
       const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
       for (const change of [
         addresses.add(bound, { destination: cold }),
@@ -149,6 +153,50 @@ describe("withdrawal addresses", () => {
           }).pipe(Effect.provide(policies({ sequencer })))
         })
     )
+
+  it.effect("a removal is acknowledged after the withdrawals checked before it, and waits for no later one", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(DAY_MS)
+      const answers = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      let submitted = 0
+      const sequencer: Partial<Sequencer["Service"]> = {
+        submit: () => Effect.suspend(() => Effect.as(Deferred.await(answers[submitted++]!), done))
+      }
+      yield* Effect.gen(function* () {
+        const addresses = yield* WithdrawalAddresses
+        yield* addresses.add(tokenCaller, { destination: cold })
+        yield* TestClock.adjust(DAY_MS)
+        const early = yield* Effect.forkChild(withdraw(cold))
+        yield* TestClock.adjust("100 millis")
+        const removal = yield* Effect.forkChild(addresses.remove(tokenCaller, cold))
+        yield* TestClock.adjust("1 second")
+        assert.isUndefined(removal.pollUnsafe(), "the withdrawal is still on its way")
+        yield* Effect.forkChild(withdraw(hot))
+        yield* TestClock.adjust("100 millis")
+        assert.strictEqual(submitted, 2)
+        yield* Deferred.succeed(answers[0]!, undefined)
+        yield* Fiber.join(early)
+        yield* TestClock.adjust("1 second")
+        assert.isDefined(removal.pollUnsafe(), "a withdrawal that began later may still be on its way")
+      }).pipe(Effect.provide(policies({ sequencer })))
+    })
+  )
+
+  it.effect("a change waits for no withdrawal that was refused, or that was done", () => {
+    const answers = [
+      Effect.succeed(done),
+      Effect.fail(new CommandRefused({ reason: "InsufficientBalance", message: "", details: {} }))
+    ]
+    const submit = () => answers.shift()!
+    return Effect.gen(function* () {
+      const addresses = yield* WithdrawalAddresses
+      yield* withdraw(hot)
+      assert.strictEqual((yield* refused(hot)).reason, "InsufficientBalance")
+      const change = yield* Effect.forkChild(addresses.restrict(tokenCaller, true))
+      yield* TestClock.adjust("100 millis")
+      assert.isDefined(change.pollUnsafe())
+    }).pipe(Effect.provide(policies({ sequencer: { submit } })))
+  })
 
   it.effect("a change waits ten seconds at most for a withdrawal with an unknown outcome", () =>
     Effect.gen(function* () {
