@@ -126,6 +126,28 @@ describe("an administrator", () => {
     })
   )
 
+  it.effect("leaves the place of its check to others, however many checks there were", () => {
+    const { counts, layer } = world()
+    return Effect.gen(function* () {
+      for (let n = 0; n < 100; n++)
+        assert.strictEqual(yield* login("alice", "guess", `192.0.2.${n}`), "BadCredentials", String(n))
+      assert.strictEqual(counts.checks, 100)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("is not known by the password of another one, nor by the same letters in name and password", () => {
+    const users = ["alice", "alic", "bob"].map((username) => ({ ...alice, username }))
+    let checks = 0
+    const { layer } = world({ users }, () => Effect.sync(() => checks++ === 0))
+    return Effect.gen(function* () {
+      assert.strictEqual(yield* login("alice", "right"), "operator")
+      assert.strictEqual(yield* login("bob", "right"), "BadCredentials")
+      assert.strictEqual(yield* login("alic", "eright"), "BadCredentials")
+      assert.strictEqual(yield* login("alice", "right"), "operator")
+      assert.strictEqual(checks, 3)
+    }).pipe(Effect.provide(layer))
+  })
+
   it("is not shown by the options that hold the password", () => {
     assert.notInclude(JSON.stringify({ admin }), "horse")
   })

@@ -49,6 +49,32 @@ describe("a body", () => {
     assert.strictEqual(await body, "too-large")
     assert.isTrue(source.readableFlowing)
   })
+
+  it("is reported once, though its request closes after it", async () => {
+    const cases = [
+      { pieces: [bytes], outcome: bytes },
+      { pieces: [bytes, bytes.subarray(0, 1)], outcome: "too-large" }
+    ]
+    for (const { outcome, pieces } of cases) {
+      const source = requestOf({})
+      const outcomes: Array<unknown> = []
+      read(source, new Budget(Infinity), (body) => outcomes.push(body))
+      const closed = new Promise((resolve) => source.once("close", resolve))
+      for (const piece of pieces) source.push(piece)
+      source.push(null)
+      await closed
+      assert.deepStrictEqual(outcomes, [outcome])
+    }
+  })
+
+  it("of a client that has left is cut at once", async () => {
+    const source = requestOf({})
+    source.destroy()
+    await new Promise((resolve) => source.once("close", resolve))
+    const outcomes: Array<unknown> = []
+    read(source, new Budget(Infinity), (body) => outcomes.push(body))
+    assert.deepStrictEqual(outcomes, ["cut"])
+  })
 })
 
 describe("the budget of unfinished input", () => {
@@ -69,6 +95,19 @@ describe("the budget of unfinished input", () => {
     assert.deepStrictEqual(dropped, ["10.0.0.1/b"])
     assert.strictEqual(budget.held, 750)
     for (const part of Object.values(held)) part.set(0)
+    assert.strictEqual(budget.held, 0)
+  })
+
+  it("closes the connection of an unfinished body that exceeds it, and no other", async () => {
+    const [small, large] = [requestOf({}), requestOf({})]
+    const budget = new Budget(5_000)
+    const bodies = [bodyOf(small, budget), bodyOf(large, budget)]
+    small.push(bytes.subarray(0, 100))
+    large.push(bytes.subarray(0, 10_000))
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepStrictEqual([small.socket.destroyed, large.socket.destroyed], [false, true])
+    for (const source of [small, large]) source.destroy()
+    assert.deepStrictEqual(await Promise.all(bodies), ["cut", "cut"])
     assert.strictEqual(budget.held, 0)
   })
 
