@@ -5,8 +5,9 @@ import { DatabaseSync } from "node:sqlite"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { BLOCK_BYTES } from "../../../src/backend/journal/Block.ts"
 import { PORTION } from "../../../src/backend/journal/CommandIds.ts"
-import { Journal } from "../../../src/backend/journal/Journal.ts"
+import { Journal, type OpenOptions } from "../../../src/backend/journal/Journal.ts"
 import { JournalError } from "../../../src/backend/journal/JournalError.ts"
+import { LAYOUT } from "../../../src/backend/journal/JournalSchema.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { deposit, fakeMachine, type FakeState } from "../../doubles/FakeMachine.ts"
@@ -19,14 +20,18 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-const open = (config = { start: 5 }) =>
-  Journal.open(path, () => ({
-    epoch: "e-1",
-    rules: fakeMachine.rules,
-    config: JSON.stringify(config),
-    ids_key: "0001020304050607",
-    created_at_ms: 1000
-  }))
+const open = (config = { start: 5 }, options: OpenOptions = {}) =>
+  Journal.open(
+    path,
+    () => ({
+      epoch: "e-1",
+      rules: fakeMachine.rules,
+      config: JSON.stringify(config),
+      ids_key: "0001020304050607",
+      created_at_ms: 1000
+    }),
+    options
+  )
 
 /** Applies commands to a fresh state like the writer, one transaction each; returns the state. */
 const fill = (journal: Journal, amounts: ReadonlyArray<number>): FakeState => {
@@ -269,6 +274,107 @@ describe("Journal", () => {
     )
   })
 
+  it("refuses the loss of entries after a fork, and has none to reach of the former fork", () => {
+    const journal = open()
+    fill(journal, [1, 2])
+    journal.demand(99)
+    assert.strictEqual(journal.seenSeq, 99)
+    journal.beginFork("fork-2", 4, 5)
+    assert.strictEqual(journal.seenSeq, 0)
+    assert.deepStrictEqual(Journal.witnessed(path), { position: 2, checksum: journal.checksum, seen_seq: 0 })
+    journal.close()
+    const db = new DatabaseSync(path)
+    db.exec("DELETE FROM blocks WHERE position = 2")
+    db.close()
+    assert.match(
+      refused(() => Journal.existing(path)),
+      /ends at position 1, but position 2 was committed/
+    )
+  })
+
+  it("keeps the forks of its database in a copy, and no others", () => {
+    const copy = open(undefined, { copy: true })
+    const fork = (position: number) => ({ fork: `fork-${position}`, position, head_seq: 2 * position, made_at_ms: 1 })
+    copy.adoptForks([fork(1), fork(2)])
+    copy.adoptForks([fork(2), fork(3)])
+    assert.deepStrictEqual(copy.forks().slice(1), [fork(2), fork(3)])
+    copy.close()
+  })
+
+  it("forgets a turn of a copy that is rolled back, and goes on after the turns that were settled", () => {
+    const copy = open(undefined, { copy: true })
+    const turn = (amounts: ReadonlyArray<number>) => {
+      copy.begin()
+      for (const amount of amounts)
+        copy.append(amount, `c-${amount}`, Command.encode(deposit(amount, `c-${amount}`)).finish(), null)
+    }
+    turn([1])
+    assert.deepInclude(copy.seal(), { first: 1, position: 1 })
+    copy.settle()
+    const { checksum } = copy
+    // one sealed turn, and one whose first block is full
+    turn([2, 3])
+    assert.deepInclude(copy.seal(), { first: 2, position: 3 })
+    copy.begin()
+    for (const id of ["large-1", "large-2"])
+      copy.append(4, id, Command.encode(deposit(1, id.padEnd(BLOCK_BYTES, "."))).finish(), null)
+    copy.rollback()
+    assert.deepStrictEqual([copy.position, copy.checksum], [1, checksum])
+    assert.isUndefined(copy.seal())
+    turn([5])
+    const again = copy.seal()
+    assert.deepInclude(again, { first: 2, position: 2, checksum: copy.checksum })
+    copy.settle()
+    copy.close()
+    const reopened = Journal.read(path)
+    assert.deepStrictEqual(
+      [...reopened.entries()].map(({ at_ms, position }) => [position, at_ms]),
+      [
+        [1, 1],
+        [2, 5]
+      ]
+    )
+    reopened.close()
+  })
+
+  it("finds the latest version of a transfer before an event, of the same user only", () => {
+    const journal = open()
+    journal.begin()
+    for (const seq of [3, 7]) journal.addTransfer("alice", "t", seq, `version ${seq}`)
+    journal.addTransfer("bob", "t", 5, "of bob")
+    journal.commit()
+    const found = (user_id: string, seq: number) => journal.findTransfer(user_id, "t", seq)
+    assert.deepStrictEqual(
+      [3, 4, 7, 8, 100].map((seq) => found("alice", seq)?.seq),
+      [undefined, 3, 3, 7, 7]
+    )
+    assert.deepStrictEqual(found("bob", 100), { seq: 5, transfer: "of bob" })
+    assert.isUndefined(found("carol", 100))
+    journal.close()
+  })
+
+  it("keeps the first checkpoint of a position", () => {
+    const journal = open()
+    fill(journal, [1])
+    journal.checkpoint(2, "first")
+    journal.checkpoint(2, "second")
+    assert.deepStrictEqual(journal.checkpoints(), [{ position: 1, head_seq: 2, state_hash: "first" }])
+    journal.close()
+  })
+
+  it("can be opened again after an opening that failed", () => {
+    open().close()
+    const layout = (value: string) => {
+      const db = new DatabaseSync(path)
+      db.prepare("UPDATE meta SET value = ? WHERE key = 'layout'").run(value)
+      db.close()
+    }
+    layout("0")
+    assert.match(refused(open), /layout 0/)
+    layout(LAYOUT)
+    open().close()
+  })
+
   it("keeps its forks, the epoch first, and refuses one that was altered", () => {
     const journal = open()
     fill(journal, [1, 2])
@@ -408,6 +514,28 @@ describe("Journal", () => {
       refused(() => Journal.read(join(directory, "none.db"))),
       /cannot open/
     )
+  })
+
+  it("shows a reader what its writer committed since, also after a read that stopped early", () => {
+    const journal = open()
+    fill(journal, [1, 2])
+    const reader = Journal.read(path)
+    for (const { position } of reader.entries()) {
+      assert.strictEqual(position, 1)
+      break
+    }
+    journal.begin()
+    journal.append(3, null, null, null)
+    journal.commit()
+    assert.strictEqual(reader.position, 2)
+    reader.refresh()
+    assert.deepStrictEqual([reader.position, reader.checksum], [3, journal.checksum])
+    assert.deepStrictEqual(
+      [...reader.entries()].map(({ position }) => position),
+      [1, 2, 3]
+    )
+    reader.close()
+    journal.close()
   })
 
   it("can be read while its writer runs", () => {

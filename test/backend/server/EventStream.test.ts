@@ -1,10 +1,11 @@
 import { EventEmitter } from "node:events"
 import { status } from "@grpc/grpc-js"
-import { assert, describe, it } from "vitest"
+import { assert, describe, it, onTestFinished, vi } from "vitest"
 import { EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import {
   type EventCall,
   EventStream,
+  HEARTBEAT_MS,
   REPLAYS_MAX,
   type ReplaySink,
   SUBSCRIBER_STALL_MS,
@@ -85,6 +86,73 @@ describe("EventStream", () => {
     stream.stop()
   })
 
+  it("accepts its own epoch and none, begins at the first event for seq 0, and refuses events that memory lacks", () => {
+    const log = new EventLog("e", { events_kept_max: 3, bytes_kept_max: Infinity })
+    for (let i = 0; i < 3; i++) grow(log)
+    const stream = new EventStream(log, () => 0)
+    const ask = (from_seq: number, epoch = "") => {
+      const call = new FakeCall(Number.POSITIVE_INFINITY)
+      Object.assign(call.request, { from_seq, epoch })
+      stream.subscribe(asCall(call))
+      return call.codes[0] ?? call.frames.flatMap((frame) => StreamEventsResponse.decode(frame).events).length
+    }
+    assert.deepStrictEqual([ask(0), ask(1, "e"), ask(3), ask(4)], [3, 3, 1, 0])
+    assert.strictEqual(ask(1, "another"), status.FAILED_PRECONDITION)
+    assert.strictEqual(ask(5), status.OUT_OF_RANGE)
+    grow(log)
+    assert.deepStrictEqual([log.oldest, ask(1), ask(2)], [2, status.OUT_OF_RANGE, 3])
+    assert.strictEqual(stream.count, 5)
+    stream.stop()
+  })
+
+  it("reports head, checksum and state in heartbeats, the last one before the stream ends, and none after it", () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const log = new EventLog("e")
+    grow(log)
+    const state = { refusing: ["DiskFull"], warnings: ["ClockOffset"] }
+    const stream = new EventStream(
+      log,
+      () => 7,
+      () => state
+    )
+    const call = new FakeCall(99)
+    call.request.from_seq = 2
+    stream.subscribe(asCall(call))
+    const beat = { head_seq: 1, server_ts_ms: 7, checksum: 1_001, ...state }
+    const beats = () => call.frames.splice(0).map((frame) => StreamEventsResponse.decode(frame).heartbeat)
+    assert.deepStrictEqual(beats(), [beat])
+    vi.advanceTimersByTime(HEARTBEAT_MS)
+    assert.deepStrictEqual(beats(), [beat])
+    state.refusing = ["JournalStopped"]
+    stream.stop()
+    assert.deepStrictEqual(beats(), [{ ...beat, refusing: ["JournalStopped"] }])
+    assert.deepStrictEqual([call.codes, stream.count, vi.getTimerCount()], [[status.UNAVAILABLE], 0, 0])
+    const late = new FakeCall(99)
+    stream.subscribe(asCall(late))
+    assert.deepStrictEqual([late.codes, late.frames, stream.count], [[status.UNAVAILABLE], [], 0])
+  })
+
+  it("ends a client that does not read at the next heartbeat where the log has dropped its next event", () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const log = new EventLog("e", { events_kept_max: 2, bytes_kept_max: Infinity })
+    const stream = new EventStream(log, () => 0)
+    // the heartbeat fills its buffer
+    const [behind, near, reading] = [new FakeCall(1), new FakeCall(1), new FakeCall(1)]
+    for (const call of [behind, reading]) stream.subscribe(asCall(call))
+    for (let i = 0; i < 4; i++) grow(log)
+    near.request.from_seq = 4
+    stream.subscribe(asCall(near))
+    // a client that reads again before the heartbeat
+    reading.emit("drain")
+    assert.deepStrictEqual([reading.codes, reading.frames.length], [[status.RESOURCE_EXHAUSTED], 1])
+    assert.deepStrictEqual(behind.codes, [])
+    vi.advanceTimersByTime(HEARTBEAT_MS)
+    assert.deepStrictEqual([behind.codes, near.codes], [[status.RESOURCE_EXHAUSTED], []])
+    stream.stop()
+  })
+
   it("writes nothing to a client that does not read, and ends its stream after the time limit", async () => {
     let now = 0
     const log = new EventLog("e")
@@ -137,10 +205,13 @@ describe("EventStream", () => {
     const calls = Array.from({ length: SUBSCRIBERS_MAX + 1 }, () => new FakeCall(99))
     for (const call of calls) stream.subscribe(asCall(call))
     assert.deepStrictEqual(calls.at(-1)!.codes, [status.RESOURCE_EXHAUSTED])
-    calls[0]!.emit("cancelled")
-    const late = new FakeCall(99)
-    stream.subscribe(asCall(late))
-    assert.deepStrictEqual(late.codes, [])
+    for (const event of ["cancelled", "close"]) {
+      calls.shift()!.emit(event)
+      const late = new FakeCall(99)
+      stream.subscribe(asCall(late))
+      assert.deepStrictEqual(late.codes, [], event)
+    }
+    assert.strictEqual(stream.count, SUBSCRIBERS_MAX)
     stream.stop()
   })
 
@@ -236,6 +307,20 @@ describe("EventStream", () => {
         [[status.OUT_OF_RANGE], [status.FAILED_PRECONDITION], [status.UNAVAILABLE]]
       )
       assert.deepStrictEqual(failures, ["damaged"])
+      stream.stop()
+    })
+
+    it("begins no replay for events that the log has, and ends no stream twice", () => {
+      const { failures, log, started, stream, subscribe } = setting()
+      const own = subscribe(log.oldest)
+      assert.deepStrictEqual([started.length, seqsOf(own)], [0, [8, 9]])
+      const call = subscribe(log.oldest - 1)
+      assert.strictEqual(started.length, 1)
+      call.emit("cancelled")
+      // what the thread sent before it ended
+      started[0]!.sink.onEnd("Forked")
+      started[0]!.sink.onError("late")
+      assert.deepStrictEqual([call.codes, failures], [[], ["late"]])
       stream.stop()
     })
 
