@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js"
-import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { afterEach, assert, beforeEach, describe, it, onTestFinished, vi } from "vitest"
 import { type Machine, SLICE_MS } from "../../../src/backend/engine/Machine.ts"
 import { EventLog } from "../../../src/backend/journal/EventLog.ts"
 import { Journal, type OpenOptions, type Turn } from "../../../src/backend/journal/Journal.ts"
@@ -7,16 +7,26 @@ import { replay } from "../../../src/backend/journal/Replay.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
 import {
   CHECKPOINT_ENTRIES,
+  COMMAND_ID_CHARS_MAX,
   QUEUE_COMMANDS_MAX,
   SPACE_BYTES_MIN,
   SPACE_MS,
+  SETTLE_MS,
   SHARED_TURN_COMMANDS_MAX,
+  TICK_MS,
   TURN_COMMANDS_MAX,
   Writer
 } from "../../../src/backend/server/Writer.ts"
-import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
+import {
+  Command,
+  CommandResult,
+  type CommandStatus,
+  DeleteSubAccount,
+  PlaceOrder,
+  TransferFunds
+} from "../../../src/proto/gateway/v1/sequencer.ts"
 import { temporary } from "../../doubles/FakeBackend.ts"
-import { deposit, type FakeConfig, fakeMachine, type FakeState } from "../../doubles/FakeMachine.ts"
+import { deposit, type FakeConfig, fakeMachine, type FakeState, withdraw } from "../../doubles/FakeMachine.ts"
 
 const machine = { ...fakeMachine, tickMatters: () => false }
 
@@ -152,6 +162,140 @@ describe("Writer", () => {
         [2 + count / 2, 1 + count]
       ]
     )
+  })
+
+  describe("while a database makes a turn durable", () => {
+    let appends: Array<{ readonly acknowledge: () => void; readonly reject: (cause: Error) => void }>
+    beforeEach(async () => {
+      await writer.stop()
+      journal.close()
+      open(machine, { copy: true })
+      appends = []
+      journal.share(
+        () => new Promise((resolve, reject) => appends.push({ acknowledge: resolve, reject: (cause) => reject(cause) }))
+      )
+      // settles, so that the next turn is prepared at once
+      const one = caller()
+      submit(one, deposit(1, "settled"))
+      await turn()
+      appends[0]!.acknowledge()
+      await turn()
+      assert.lengthOf(one.decoded, 1)
+    })
+    /** One command in flight, one prepared, and one in the queue. */
+    const three = async () => {
+      const callers = [caller(), caller(), caller()] as const
+      for (const [i, one] of callers.entries()) {
+        submit(one, deposit(1, `c-${i}`))
+        await turn()
+      }
+      assert.deepStrictEqual([state.balance, appends.length, writer.queued], [3, 2, 1])
+      return callers
+    }
+
+    it("answers reads when everything that they have seen is durable", async () => {
+      const read: Array<string> = []
+      writer.whenDurable(() => read.push("idle"))
+      const one = caller()
+      submit(one, deposit(1))
+      await turn()
+      writer.whenDurable(() => read.push("in flight"))
+      submit(one, deposit(1))
+      await turn()
+      writer.whenDurable(() => read.push("prepared"))
+      assert.deepStrictEqual([state.balance, read], [3, ["idle"]])
+      appends[1]!.acknowledge()
+      await turn()
+      assert.deepStrictEqual(read, ["idle", "in flight"])
+      appends[2]!.acknowledge()
+      await turn()
+      assert.deepStrictEqual(read, ["idle", "in flight", "prepared"])
+    })
+
+    it("leaves that turn unanswered when the database fails, and refuses what is certainly not stored", async () => {
+      const callers = await three()
+      appends[1]!.reject(new Error("lost"))
+      await turn()
+      assert.deepStrictEqual(
+        callers.map(({ decoded }) => codes(decoded)),
+        [[], [status.UNAVAILABLE], [status.UNAVAILABLE]]
+      )
+      assert.deepStrictEqual([failures.length, writer.refusing], [1, ["JournalStopped"]])
+      assert.strictEqual(log.head, 2)
+    })
+
+    it("publishes nothing of it once another backend may lead", async () => {
+      const callers = await three()
+      for (const why of ["the lead is lost", "again"]) writer.abandon(new Error(why))
+      appends[1]!.acknowledge()
+      await turn()
+      assert.deepStrictEqual(
+        callers.map(({ decoded }) => codes(decoded)),
+        [[], [status.UNAVAILABLE], [status.UNAVAILABLE]]
+      )
+      assert.deepStrictEqual([log.head, failures.map(String), writer.queued], [2, ["Error: the lead is lost"], 0])
+    })
+
+    it("refuses further commands of a stop, which ends when all turns are durable and the copy is committed", async () => {
+      const callers = await three()
+      let isStopped = false
+      const stopped = writer.stop()!.then(() => (isStopped = true))
+      const late = caller()
+      submit(late, deposit(1, "late"))
+      assert.deepStrictEqual(
+        late.decoded.map(({ outcome }) => outcome?.$case === "status" && outcome.value.reason),
+        ["BackendStopping"]
+      )
+      for (let i = 1; i <= 3; i++) {
+        assert.isFalse(isStopped)
+        appends[i]!.acknowledge()
+        await turn()
+        await turn()
+      }
+      await stopped
+      assert.deepStrictEqual(
+        callers.map(({ decoded }) => codes(decoded)),
+        [[0], [0], [0]]
+      )
+      const copy = Journal.read(journalPath(place.directory))
+      assert.strictEqual(copy.position, 4)
+      assert.deepStrictEqual(
+        copy.checkpoints().map(({ position }) => position),
+        [4]
+      )
+      copy.close()
+    })
+
+    it("a stop ends too when the database fails meanwhile", async () => {
+      await three()
+      const stopped = writer.stop()
+      appends[1]!.reject(new Error("lost"))
+      await stopped
+      assert.strictEqual(failures.length, 1)
+    })
+
+    it("prepares no turn once the copy was not committed for a while", async () => {
+      const one = caller()
+      const balance = async () => {
+        submit(one, deposit(1))
+        await turn()
+        return state.balance
+      }
+      const acknowledge = async () => {
+        appends.at(-1)!.acknowledge()
+        await turn()
+      }
+      assert.strictEqual(await balance(), 2)
+      monotonic += SETTLE_MS
+      assert.strictEqual(await balance(), 3)
+      await acknowledge()
+      monotonic += 1
+      assert.strictEqual(await balance(), 3)
+      await acknowledge()
+      await turn()
+      assert.strictEqual(state.balance, 4)
+      assert.strictEqual(await balance(), 5)
+    })
   })
 
   it("publishes the events of a turn, which are durable, before it sends the results", async () => {
@@ -374,6 +518,157 @@ describe("Writer", () => {
     await turn()
     const [result] = after.decoded
     assert.strictEqual(result?.outcome?.$case === "ack" && result.outcome.value.accepted_at_ms, 6000)
+  })
+
+  it("journals a Tick when one is due and matters, before the commands of its turn", async () => {
+    writer.stop()
+    journal.close()
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
+    onTestFinished(() => void vi.useRealTimers())
+    let matters = true
+    open({ ...machine, tickMatters: () => matters })
+    const one = caller()
+    const entries = async () => {
+      submit(one, deposit(1))
+      await turn()
+      return [...journal.entries()].map(({ command }) => (command === undefined ? "tick" : "command"))
+    }
+    assert.deepStrictEqual(await entries(), ["command"])
+    vi.advanceTimersByTime(TICK_MS)
+    assert.deepStrictEqual(await entries(), ["command", "tick", "command"])
+    assert.deepStrictEqual((await entries()).slice(3), ["command"])
+    matters = false
+    vi.advanceTimersByTime(TICK_MS)
+    assert.deepStrictEqual((await entries()).slice(4), ["command"])
+    writer.stop()
+    assert.strictEqual(vi.getTimerCount(), 0)
+  })
+
+  it(`takes command_ids of 1 to ${COMMAND_ID_CHARS_MAX} characters`, async () => {
+    const one = caller()
+    for (const length of [0, 1, COMMAND_ID_CHARS_MAX, COMMAND_ID_CHARS_MAX + 1])
+      submit(one, deposit(1, "x".repeat(length)))
+    await turn()
+    assert.deepStrictEqual(codes(one.decoded), [status.INVALID_ARGUMENT, 0, 0, status.INVALID_ARGUMENT])
+  })
+
+  it("stores a refusal with events and an acknowledgement without, and repeats them without their effects", async () => {
+    writer.stop()
+    journal.close()
+    open({
+      ...machine,
+      apply: (of, input) => {
+        const { events, result } = machine.apply(of, input)
+        if (input.command?.command_id !== "refused") return { events: [], result }
+        const value: CommandStatus = { command_id: "refused", code: 9, message: "", reason: "R", metadata: {} }
+        return { events, result: { outcome: { $case: "status", value } } }
+      }
+    })
+    const one = caller()
+    for (const id of ["refused", "silent", "refused", "silent"]) {
+      submit(one, deposit(1, id))
+      await turn()
+    }
+    assert.strictEqual(state.balance, 2)
+    assert.strictEqual(journal.position, 2)
+    const [first, ack, again, repeated] = one.decoded
+    assert.deepStrictEqual(again, first)
+    assert.deepStrictEqual(codes(one.decoded), [9, 0, 9, 0])
+    assert.deepStrictEqual(
+      [ack, repeated].map((result) => result?.outcome?.$case === "ack" && result.outcome.value.duplicate),
+      [false, true]
+    )
+  })
+
+  it("names what was used before with other content; the times of an attempt are not content", async () => {
+    writer.stop()
+    journal.close()
+    const orders = [{ order_id: "o-1", order_link_id: "l-1" }]
+    open({
+      ...machine,
+      apply: (of, input) => {
+        const step = machine.apply(of, input)
+        const outcome = step.result?.outcome
+        return outcome?.$case === "ack"
+          ? { ...step, result: { outcome: { ...outcome, value: { ...outcome.value, orders } } } }
+          : step
+      }
+    })
+    const one = caller()
+    const of = (command_id: string, command: Command["command"], more: Partial<Command> = {}): Command => ({
+      ...deposit(1, command_id),
+      command,
+      ...more
+    })
+    const none = new Uint8Array()
+    const place = (qty: string) => ({ $case: "place_order", value: { ...PlaceOrder.decode(none), qty } }) as const
+    const transfer = (amount: string) =>
+      ({ $case: "transfer_funds", value: { ...TransferFunds.decode(none), amount } }) as const
+    for (const command of [
+      of("p", place("1")),
+      of("p", place("2")),
+      of("p", place("1"), { issued_at_ms: 99, not_after_ms: 5 }),
+      of("t", transfer("1")),
+      of("t", transfer("2")),
+      deposit(1, "d"),
+      deposit(2, "d"),
+      of("c", { $case: "delete_sub_account", value: DeleteSubAccount.decode(none) }),
+      deposit(2, "c")
+    ])
+      submit(one, Command.decode(Command.encode(command).finish()))
+    await turn()
+    const seen = one.decoded.map(({ outcome }) =>
+      outcome?.$case === "status"
+        ? [outcome.value.code, outcome.value.reason, outcome.value.metadata]
+        : outcome?.value.duplicate
+    )
+    const taken = status.ALREADY_EXISTS
+    assert.deepStrictEqual(seen, [
+      false,
+      [taken, "DuplicateOrderLinkId", { order_id: "o-1" }],
+      true,
+      false,
+      [taken, "DuplicateRequestId", { field: "transfer_id" }],
+      false,
+      [taken, "DuplicateRequestId", { field: "deposit_id" }],
+      false,
+      [taken, "DuplicateRequestId", { field: "deposit_id" }]
+    ])
+  })
+
+  it("refuses all that is queued while the disk is full, and reports why", async () => {
+    space = 0
+    const many = caller()
+    for (let i = 0; i <= TURN_COMMANDS_MAX; i++) submit(many, deposit(1, `f-${i}`))
+    assert.deepStrictEqual(writer.refusing, [])
+    await turn()
+    await turn()
+    assert.deepStrictEqual(new Set(codes(many.decoded)), new Set([status.UNAVAILABLE]))
+    assert.deepStrictEqual(
+      [many.decoded.length, writer.queued, writer.refusing],
+      [TURN_COMMANDS_MAX + 1, 0, ["DiskFull"]]
+    )
+  })
+
+  it("writes a checkpoint for entries that a killed process left, and none for refused commands", async () => {
+    const one = caller()
+    submit(one, deposit(1))
+    await turn()
+    writer.abandon(new Error("killed"))
+    journal.close()
+    open()
+    writer.stop()
+    assert.deepStrictEqual(
+      journal.checkpoints().map(({ position }) => position),
+      [1]
+    )
+    journal.close()
+    open()
+    for (let i = 0; i < CHECKPOINT_ENTRIES; i++) submit(one, withdraw(9, `w-${i}`))
+    while (writer.queued > 0) await turn()
+    await turn()
+    writer.stop()
+    assert.lengthOf(journal.checkpoints(), 1)
   })
 
   describe("with inputs that take several slices", () => {
