@@ -134,6 +134,7 @@ export interface Doubles {
   readonly audit?: Partial<AuditStore["Service"]>
   readonly apiKeys?: Partial<ApiKeys["Service"]>
   readonly authenticator?: Partial<Authenticator["Service"]>
+  readonly bans?: Partial<BanList["Service"]>
   readonly competitions?: Partial<CompetitionStore["Service"]>
   /** Of the short way of orders: how busy the gateway is. */
   readonly commandAdmission?: Partial<CommandAdmission["Service"]>
@@ -376,7 +377,7 @@ export const ports = (doubles: Doubles) =>
       ...doubles.administrators
     }),
     mock(AuditStore)({ append: () => Effect.void, list: () => Effect.succeed([]), ...doubles.audit }),
-    mock(BanList)({ stored: () => Effect.undefined, put: () => Effect.void }),
+    mock(BanList)({ stored: () => Effect.undefined, put: () => Effect.void, ...doubles.bans }),
     mock(CompetitionStore)({
       create: () => Effect.void,
       update: () => Effect.void,

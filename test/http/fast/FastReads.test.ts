@@ -1,8 +1,10 @@
 /** The short way of market reads answers what the framework answers, from memory too. */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { afterAll, assert, beforeEach, describe, it } from "vitest"
 import type { Instrument, PublicTrade, Ticker } from "../../../src/domain/Market.ts"
 import { frozenClock } from "../../../verification/harness/Clocks.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
+import { stillClock } from "../../doubles/StillClock.ts"
 import { btc, type Doubles, orderId, rate, well } from "../Fixture.ts"
 import { bytesOf, Pair } from "./Pair.ts"
 
@@ -42,6 +44,7 @@ const eth: Instrument = { ...btc, symbol: "ETH-USDC", status: "ReduceOnly" }
 
 /** What both gateways see; a test may move it. */
 const start = () => ({
+  now,
   revision: 1,
   seq: 7,
   link: well,
@@ -79,11 +82,11 @@ const doubles = (): Doubles => ({
   },
   markets: {
     revision: () => world.revision,
-    now: () => now,
+    now: () => world.now,
     instruments: () => world.instruments,
     instrument: (symbol) => world.instruments.find((each) => each.symbol === symbol),
     ticker: (symbol) => {
-      const ticker = { ...tickerOf(symbol), open_interest: String(world.seq) }
+      const ticker = { ...tickerOf(symbol), open_interest: String(world.seq), ts: world.now }
       const { meanwhile } = world
       world.meanwhile = undefined
       meanwhile?.()
@@ -243,6 +246,53 @@ describe("the short way of market reads", () => {
     assert.strictEqual((await get(target)).headers["ratelimit-remaining"], "59")
     world.allowed = false
     assert.strictEqual((await get(target)).status, 429)
+  })
+})
+
+describe("a kept response", () => {
+  const clock = stillClock(now)
+  const registry = new MetricsRegistry()
+  const pair = new Pair(doubles, Layer.merge(clock.layer, Layer.succeed(CurrentMetricsRegistry, registry)))
+  afterAll(pair.dispose)
+  const get = (target: string) => same(pair, bytesOf("GET", target, {}))
+
+  it("has the time of its own request", async () => {
+    const orderbook = `${m}/orderbook?symbol=BTC-USDC`
+    for (const target of [`${m}/time`, `${m}/tickers?symbol=BTC-USDC`, orderbook]) {
+      const first = await get(target)
+      await Effect.runPromise(clock.pass(1_500))
+      world.now += 1_500
+      assert.notStrictEqual((await get(target)).body, first.body, target)
+    }
+  })
+
+  it("is at most 64 Ki characters long; a longer one is made anew", async () => {
+    const listed = (count: number) =>
+      Array.from({ length: count }, (_, i): Instrument => ({ ...btc, symbol: `A${i}-USDC` }))
+    world.revision = 70
+    world.instruments = listed(10)
+    const short = await get(`${m}/instruments-info`)
+    world.instruments = listed(11)
+    assert.strictEqual((await pair.ask(bytesOf("GET", `${m}/instruments-info`, {})))[0].body, short.body)
+    world.revision++
+    world.instruments = listed(200)
+    const long = await get(`${m}/instruments-info`)
+    assert.isAbove(long.body.length, 64 * 1024)
+    world.instruments = listed(201)
+    assert.notStrictEqual((await get(`${m}/instruments-info`)).body, long.body)
+  })
+
+  it("counts as a hit, and any other as a miss", async () => {
+    const lookups = async (): Promise<ReadonlyArray<number>> => {
+      const text = await Effect.runPromise(registry.text)
+      return ["hit", "miss"].map((result) =>
+        Number(text.split(`gateway_cache_lookups_total{cache="answers",result="${result}"} `)[1]?.split("\n")[0])
+      )
+    }
+    world.revision = 90
+    const [hits, misses] = await lookups()
+    for (let i = 0; i < 4; i++) await get(`${m}/recent-trade?symbol=BTC-USDC`)
+    assert.deepStrictEqual(await lookups(), [hits! + 3, misses! + 1])
   })
 })
 

@@ -308,7 +308,8 @@ describe("the short way of orders, while the gateway admits no more commands", (
         asked.push(user_id)
         return true
       }
-    }
+    },
+    sequencer: { submit: () => Effect.die("a refused command was submitted") }
   })
   // the framework refuses behind the body, where the command is handed over
   const behind: Doubles = { authenticator, sequencer: { submit: () => Effect.fail(overloaded) } }
@@ -334,6 +335,16 @@ describe("the short way of orders, while the gateway admits no more commands", (
       const [unread] = await pair.ask(bytesOf("POST", create, {}, "no JSON"))
       assert.strictEqual(unread.status, 503)
       assert.deepStrictEqual(new Set(asked), new Set([tokenCaller.user_id, undefined]))
+    } finally {
+      await pair.dispose()
+    }
+  })
+
+  it("refuses nothing while no command waits", async () => {
+    const admission = { isBusy: () => false, refusesNow: () => true }
+    const pair = new Pair(() => ({ authenticator }), undefined, { commandAdmission: admission })
+    try {
+      assert.deepStrictEqual(await same(pair, [[create, good]]), [200])
     } finally {
       await pair.dispose()
     }

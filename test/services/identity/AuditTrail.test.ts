@@ -3,10 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { Effect } from "effect"
 import type { AuditEntry } from "../../../src/domain/Audit.ts"
+import type { Ticker } from "../../../src/domain/Market.ts"
 import { administered, nameOf, roleFor } from "../../../src/http/api/AdminRoles.ts"
 import { Api } from "../../../src/http/api/Api.ts"
+import { openApi } from "../../../src/http/api/OpenApiDocument.ts"
 import { AdminAccess } from "../../../src/http/api/Security.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
+import type { Ban } from "../../../src/services/identity/BanStore.ts"
 import { SequencerUnavailable } from "../../../src/services/Sequencer.ts"
 import { ADMIN, btc, type Doubles, draft, gateway, v1 } from "../../http/Fixture.ts"
 
@@ -97,6 +100,118 @@ describe("the audit trail", () => {
       before: { banned: false },
       after: { banned: true, reason: "stolen keys" }
     })
+    await gate.dispose()
+  })
+
+  it("names each action by its operation, with its target, its request and both states", async () => {
+    let whitelisted = false
+    let ban: Ban | undefined
+    const { ask, entries, gate } = world({
+      accounts: {
+        isWhitelisted: () => Effect.sync(() => whitelisted),
+        setWhitelisted: (_, now) => Effect.sync(() => void (whitelisted = now))
+      },
+      bans: { stored: () => Effect.sync(() => ban), put: (next) => Effect.sync(() => void (ban = next)) },
+      markets: { ticker: () => ({ index_price: "59000" }) as Ticker }
+    })
+    const wallet = "/api/v1/authorize/whitelist/:root_address"
+    const banned = "/api/v1/admin/bans/:root_address"
+    const competition = "/api/v1/admin/competitions/:competition_id"
+    const reason = "stolen keys"
+    const draftFields = { slug: draft.slug, title: draft.title }
+    type Expected = Partial<Omit<AuditEntry, "before" | "after">> & {
+      readonly before?: object | undefined
+      readonly after: object
+    }
+    const table: ReadonlyArray<readonly [method: string, path: string, expected: Expected]> = [
+      [
+        "PUT",
+        wallet,
+        { action: "whitelistWallet", target: v1, before: { whitelisted: false }, after: { whitelisted: true } }
+      ],
+      [
+        "DELETE",
+        wallet,
+        { action: "unwhitelistWallet", target: v1, before: { whitelisted: true }, after: { whitelisted: false } }
+      ],
+      [
+        "PUT",
+        banned,
+        {
+          action: "banWallet",
+          target: v1,
+          request: { reason },
+          before: { banned: false },
+          after: { banned: true, reason }
+        }
+      ],
+      [
+        "DELETE",
+        banned,
+        { action: "unbanWallet", target: v1, before: { banned: true, reason }, after: { banned: false } }
+      ],
+      [
+        "PUT",
+        "/api/v1/admin/index-price",
+        {
+          action: "setIndexPrice",
+          target: btc.symbol,
+          request: { price: "60000" },
+          before: { index_price: "59000" },
+          after: { price: "60000" }
+        }
+      ],
+      [
+        "POST",
+        "/api/v1/admin/access-codes",
+        { action: "issueAccessCodes", target: "", request: { count: 1 }, before: undefined, after: {} }
+      ],
+      [
+        "DELETE",
+        "/api/v1/admin/access-codes/:code_id",
+        { action: "revokeAccessCode", target: draft.id, before: undefined, after: { revoked: true } }
+      ],
+      [
+        "POST",
+        "/api/v1/admin/competitions",
+        {
+          action: "createCompetition",
+          target: "autumn",
+          before: undefined,
+          after: { slug: "autumn", title: "Autumn", prize_usdc: 1 }
+        }
+      ],
+      [
+        "PATCH",
+        competition,
+        {
+          action: "changeCompetition",
+          target: draft.id,
+          request: { title: "Other" },
+          before: draftFields,
+          after: { ...draftFields, title: "Other" }
+        }
+      ]
+    ]
+    assert.sameMembers(
+      table.map(([method, path]) => `${method} ${path}`),
+      actions.map(nameOf)
+    )
+    const { paths } = openApi()
+    for (const [method, path, { after, before, ...same }] of table) {
+      entries.splice(0)
+      await ask({ method, path })
+      const [requested, done] = entries
+      const named = paths[path.replaceAll(/:(\w+)/gu, "{$1}")]?.[method.toLowerCase() as "get"]
+      assert.strictEqual(requested!.action, named?.operationId, path)
+      for (const entry of entries) {
+        assert.deepInclude(entry, same as object, path)
+        if (before === undefined) assert.isUndefined(entry.before, path)
+        else assert.deepInclude(entry.before, before, path)
+      }
+      assert.deepInclude(done!.after, after, path)
+      assert.isUndefined(requested!.after, path)
+    }
     await gate.dispose()
   })
 
