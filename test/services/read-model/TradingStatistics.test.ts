@@ -4,8 +4,13 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import * as Grid from "../../../src/domain/Grid.ts"
+import type { Execution } from "../../../src/domain/Execution.ts"
+import { type AccountRow, type MarketRow, noFlows, step } from "../../../src/domain/HourlyStats.ts"
+import type { RowKey } from "../../../src/domain/Page.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
+import type { Caller, SubAccountState } from "../../../src/domain/User.ts"
 import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
 import { History } from "../../../src/services/History.ts"
 import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
@@ -14,7 +19,7 @@ import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
 import { MarginMode } from "../../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, SELL, START, type Trader, trader } from "../../backend/Bench.ts"
 import { pick, random } from "../../backend/Invariants.ts"
-import { policies, tokenCaller } from "../../http/Fixture.ts"
+import { policies, tokenCaller, userId, v0, v1, well } from "../../http/Fixture.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const { format, parse } = Decimal
@@ -348,6 +353,177 @@ describe("the figures of a period", () => {
     return Effect.gen(function* () {
       yield* (yield* TradingStatistics).statistics(tokenCaller, {})
       assert.deepStrictEqual(steps, [`wait for ${tokenCaller.user_id}`, "read", "read"])
+    }).pipe(Effect.provide(Layer.fresh(layer)))
+  })
+
+  const HOUR = 480_000
+  /** An hour with these volumes in BTC, and with a result of each account. */
+  const marketHour = (address: string, hour: number, maker: string, taker: string, symbol = BTC): MarketRow => ({
+    user_id: userId,
+    sub_account_address: address,
+    symbol,
+    hour: hour * HOUR_MS,
+    figures: {
+      flows: {
+        ...noFlows,
+        maker_volume: parse(maker),
+        taker_volume: parse(taker),
+        counted_volume: parse(maker) + parse(taker),
+        counted_at: hour * HOUR_MS + 1
+      },
+      size: 0n,
+      cost: 0n,
+      executions: 1
+    }
+  })
+  const accountHour = (address: string, hour: number, result: string): AccountRow => ({
+    user_id: userId,
+    sub_account_address: address,
+    hour: hour * HOUR_MS,
+    figures: { money: 0n, path: step(parse(result)) }
+  })
+  const figuresOf = (caller: Caller, request: Parameters<(typeof TradingStatistics.Service)["statistics"]>[1]) =>
+    Effect.map(
+      Effect.flatMap(TradingStatistics, ({ statistics }) => statistics(caller, request)),
+      ({ maker_volume, max_drawdown, taker_volume, volume }) => [maker_volume, taker_volume, volume, max_drawdown]
+    )
+
+  it.effect("are those of the sub-accounts that the request names and the credential may see", () => {
+    const marketHours = () =>
+      Effect.succeed([
+        marketHour(v0, HOUR, "1", "2"),
+        marketHour(v1, HOUR, "10", "20"),
+        marketHour(v1, HOUR + 1, "5", "0", "ETH-USDC")
+      ])
+    // not in the order of time: a gain of 8, then a loss of 5, and a loss of 3
+    const accountHours = () =>
+      Effect.succeed([
+        accountHour(v1, HOUR + 1, "-5"),
+        accountHour(v0, HOUR, "-3"),
+        accountHour(v1, HOUR, "8"),
+        accountHour(v1, HOUR + 2, "-1")
+      ])
+    return Effect.gen(function* () {
+      const both = ["16", "22", "38", "6"]
+      const second = ["15", "20", "35", "6"]
+      const first = ["1", "2", "3", "3"]
+      const bound = (address: string): Caller => ({ ...tokenCaller, bound_to: new Set([address]) })
+      assert.deepStrictEqual(yield* figuresOf(tokenCaller, {}), both)
+      assert.deepStrictEqual(yield* figuresOf(tokenCaller, { sub_account_address: v0 }), first)
+      assert.deepStrictEqual(yield* figuresOf(bound(v1), {}), second)
+      assert.deepStrictEqual(yield* figuresOf(bound(v0), { sub_account_address: v0 }), first)
+      const hidden = yield* Effect.flip(figuresOf(bound(v0), { sub_account_address: v1 }))
+      assert.deepInclude(hidden, { reason: "SubAccountNotFound" })
+    }).pipe(Effect.provide(Layer.fresh(policies({ history: { marketHours, accountHours } }))))
+  })
+
+  it.effect("begin at the hour that contains its first moment, and are refused while the sequencer is ill", () => {
+    const starts: Array<number> = []
+    const read = ({ start }: { readonly start: number }) =>
+      Effect.sync(() => {
+        starts.push(start)
+        return []
+      })
+    let ill = false
+    const layer = policies({
+      history: { marketHours: read, accountHours: read },
+      health: { sequencer: () => ({ ...well, ill, lag_ms: 9 }) }
+    })
+    return Effect.gen(function* () {
+      const to_ms = HOUR * HOUR_MS + 1_234
+      yield* TestClock.setTime(to_ms)
+      const { statistics } = yield* TradingStatistics
+      const froms: Array<number> = []
+      for (const period of ["1d", "7d", "30d", "all", undefined] as const) {
+        const found = yield* statistics(tokenCaller, period === undefined ? {} : { period })
+        assert.deepInclude(found, { period: period ?? "30d", to_ms })
+        froms.push(found.from_ms)
+      }
+      const days = (count: number) => (HOUR - 24 * count) * HOUR_MS
+      assert.deepStrictEqual(froms, [days(1), days(7), days(30), 0, days(30)])
+      assert.deepStrictEqual(
+        starts,
+        froms.flatMap((from) => [from, from])
+      )
+      ill = true
+      assert.deepInclude(yield* Effect.flip(statistics(tokenCaller, {})), { reason: "BackendLagging" })
+      assert.lengthOf(starts, 10)
+    }).pipe(Effect.provide(Layer.fresh(layer)))
+  })
+
+  it.effect("of days are of one market where one is given, and count a user once", () => {
+    const start = HOUR * HOUR_MS + MINUTE_MS
+    const execution = (symbol: string, exec_value: string) =>
+      ({
+        sub_account_address: v0,
+        symbol,
+        exec_value,
+        exec_type: "Trade",
+        create_type: "CreateByUser",
+        base_fee: "0",
+        exec_qty: "1",
+        side: "Buy",
+        is_maker: false,
+        exec_time: String(start)
+      }) as unknown as Execution
+    const layer = policies({
+      history: {
+        // the first hour is divided by the start, the second one is whole
+        marketHours: () =>
+          Effect.succeed([
+            marketHour(v0, HOUR, "100", "0"),
+            marketHour(v0, HOUR, "100", "0", "ETH-USDC"),
+            marketHour(v0, HOUR + 1, "10", "0"),
+            marketHour(v0, HOUR + 1, "20", "0", "ETH-USDC")
+          ]),
+        fills: () =>
+          Effect.succeed(
+            [execution(BTC, "3"), execution("ETH-USDC", "4")].map((of) => ({ execution: of, closing: undefined }))
+          )
+      }
+    })
+    return Effect.gen(function* () {
+      const { days } = yield* TradingStatistics
+      const range = { start, end: start + DAY_MS, equity: false }
+      const volumes = (symbol: string | undefined) =>
+        Effect.map(days({ ...range, symbol, user_ids: [userId, userId] }), (found) => found.map(({ volume }) => volume))
+      assert.deepStrictEqual(yield* volumes(BTC), ["13"])
+      assert.deepStrictEqual(yield* volumes("ETH-USDC"), ["24"])
+      assert.deepStrictEqual(yield* volumes(undefined), ["37"])
+    }).pipe(Effect.provide(Layer.fresh(layer)))
+  })
+
+  it.effect("of days have the money after the last transaction before them, on whichever page it is", () => {
+    const start = HOUR * HOUR_MS + MINUTE_MS
+    const asked: Array<unknown> = []
+    const layer = policies({
+      history: {
+        marketHours: () => Effect.succeed([marketHour(v0, HOUR + 1, "10", "0")]),
+        hoursBefore: () => Effect.succeed({ accounts: [], markets: [] }),
+        fills: () => Effect.succeed([]),
+        subAccounts: () => Effect.succeed([{ sub_account_address: v0 } as SubAccountState]),
+        transactions: ({ after, end_time, start_time }) =>
+          Effect.sync(() => {
+            asked.push([start_time, end_time, after])
+            // the first page has rows of other sub-accounts only
+            const next = { time: 1, id: "1" } as unknown as RowKey
+            return after === undefined
+              ? { rows: [], next }
+              : { rows: [{ balance_after: "42" } as Transaction], next: undefined }
+          })
+      }
+    })
+    return Effect.gen(function* () {
+      const { days } = yield* TradingStatistics
+      const found = yield* days({ user_ids: [userId], symbol: undefined, start, end: start + DAY_MS, equity: true })
+      assert.deepStrictEqual(
+        found.map(({ equity }) => equity),
+        ["42"]
+      )
+      assert.deepStrictEqual(asked, [
+        [HOUR * HOUR_MS, start, undefined],
+        [HOUR * HOUR_MS, start, { time: 1, id: "1" }]
+      ])
     }).pipe(Effect.provide(Layer.fresh(layer)))
   })
 })
