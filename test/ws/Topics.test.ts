@@ -195,6 +195,62 @@ describe("kline", () => {
   })
 })
 
+describe("kline of a market", () => {
+  /** A topic of minutes, with the candles that it sends. */
+  const setting = () => {
+    const world = new World()
+    const shown: Array<readonly [start: number, close: string, confirm: boolean]> = []
+    class Shown extends KlineTopic {
+      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
+        for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
+      }
+    }
+    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+    const minute = (start: number, close: string, confirm = false): Candle => flat("1", start * 60_000, close, confirm)
+    const take = (...candles: MarketChange["candles"]) =>
+      topic.take({ symbol: SYMBOL, candles } as unknown as MarketChange, 0)
+    world.market.candle = minute(1, "5")
+    topic.snapshot(0)
+    return { world, shown, topic, minute, take }
+  }
+
+  it("sends no open candle after it was confirmed", () => {
+    const { minute, shown, take, world } = setting()
+    const pending = take({ interval: "1", candle: minute(1, "6") })
+    world.market.candle = undefined
+    take({ interval: "1", candle: minute(1, "7", true) })
+    pending!.run(0)
+    assert.deepStrictEqual(shown, [[1, "7", true]])
+  })
+
+  it("sends the newest open candle once at its interval, and none of another interval", () => {
+    const { minute, shown, take } = setting()
+    take({ interval: "1", candle: minute(1, "6") })
+    const job = take({ interval: "1", candle: minute(1, "7") })!
+    assert.isDefined(take({ interval: "5", candle: minute(1, "99") }))
+    job.run(0)
+    job.run(0)
+    assert.isUndefined(take({ interval: "5", candle: minute(1, "99", true) }))
+    assert.deepStrictEqual(shown, [[1, "7", false]])
+  })
+
+  it("confirms the oldest 100 candles of a long pause, and continues with the open one", () => {
+    const { minute, shown, take, world } = setting()
+    world.market.candle = minute(501, "5")
+    take()!.run(0)
+    assert.deepStrictEqual(shown.splice(0), [
+      ...Array.from({ length: 100 }, (_, i) => [i + 1, "5", true] as const),
+      [501, "5", false]
+    ])
+    world.market.candle = minute(502, "5")
+    take()!.run(0)
+    assert.deepStrictEqual(shown, [
+      [501, "5", true],
+      [502, "5", false]
+    ])
+  })
+})
+
 describe("kline of two connections", () => {
   it("confirms the candle that the first one saw, though the second one begins with a newer candle", () => {
     const world = new World()

@@ -52,6 +52,55 @@ const world = (clocks = stillClocks) => {
   }
 }
 
+describe("the events of a user", () => {
+  it("reach each connection of the user while it is attached, whichever others come and go", () => {
+    const { fanout, publish } = world()
+    const [first, second, other] = [new Feed("alice"), new Feed("alice"), new Feed("bob")]
+    const [leaveFirst, leaveSecond] = [first, second].map((feed) => fanout.attach(feed, assert.fail))
+    fanout.attach(other, assert.fail)
+    assert.strictEqual(fanout.subscriptions(), 3)
+    publish("alice")
+    leaveFirst!()
+    publish("alice")
+    leaveSecond!()
+    publish("alice")
+    assert.strictEqual(fanout.subscriptions(), 1)
+    fanout.attach(first, assert.fail)
+    publish("alice")
+    publish("bob")
+    assert.deepStrictEqual([first.seqs, second.seqs, other.seqs], [[1, 4], [1, 2], [5]])
+    fanout.close()
+    publish("alice")
+    assert.deepStrictEqual(first.seqs, [1, 4])
+  })
+
+  it("are followed while the user has a connection, and restart all of them", () => {
+    let followed = 0
+    const streams = new Streams()
+    const view: typeof streams.view = {
+      ...streams.view,
+      follow: () => {
+        followed++
+        return () => void followed--
+      }
+    }
+    const fanout = new UserFanout(view, new ManualLease(), stillClocks)
+    const restarted: Array<string> = []
+    const leave = ["alice 1", "alice 2", "bob"].map((name) =>
+      fanout.attach(new Feed(name.split(" ")[0]!), () => restarted.push(name))
+    )
+    assert.strictEqual(followed, 2)
+    fanout.restart()
+    assert.deepStrictEqual(restarted, ["alice 1", "alice 2", "bob"])
+    leave[0]!()
+    assert.strictEqual(followed, 2)
+    leave[1]!()
+    assert.strictEqual(followed, 1)
+    fanout.close()
+    assert.strictEqual(followed, 0)
+  })
+})
+
 describe("Amendment 18: private events while changes of credentials cannot be read", () => {
   it("are held until the lease is renewed, then delivered in order", () => {
     const { fanout, lease, publish } = world()
@@ -127,6 +176,11 @@ describe("Amendment 18: private events while changes of credentials cannot be re
     assert.deepStrictEqual(alice.seqs, [])
     publish("alice")
     assert.strictEqual(alice.seqs.length, 1)
+    // what was held before is no reason to read the positions again
+    lease.end()
+    publish("alice")
+    lease.renew()
+    assert.deepStrictEqual([alice.seqs.length, restarts], [2, 2])
   })
 
   it("leave no callback behind when the server stops", () => {
