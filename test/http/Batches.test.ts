@@ -91,6 +91,34 @@ describe("a batch", () => {
     assert.deepInclude(answer.details, { reason: "InvalidDecimal", field: "orders.1.qty" })
   })
 
+  it("reports the rate after all its requests", async () => {
+    const { dispose, fetch } = gateway({
+      limiter: { takeAll: (_slots, more) => Effect.succeed({ ...rate(true), remaining: more === undefined ? 40 : 37 }) }
+    })
+    const remaining = async (count: number) =>
+      (await fetch("POST", CREATE, { body: times(count) })).headers.get("ratelimit-remaining")
+    assert.deepStrictEqual([await remaining(5), await remaining(16)], ["40", "37"])
+    await dispose()
+  })
+
+  it("draws on the bucket of cancels only where it cancels", async () => {
+    const buckets: Array<string> = []
+    const { dispose, fetch } = gateway({
+      limiter: {
+        takeAll: (slots) => {
+          buckets.push(...slots.map(({ bucket }) => bucket))
+          return Effect.undefined
+        }
+      }
+    })
+    const name = { sub_account_address: v1, symbol: "BTC-USDC", order_id: orderId }
+    await fetch("POST", CANCEL, { body: times(6, name) })
+    assert.deepStrictEqual(buckets.splice(0), ["token-cancels", "user-cancels", "token-cancels", "user-cancels"])
+    await fetch("POST", CREATE, { body: times(6) })
+    assert.deepStrictEqual(buckets, ["token", "user", "token", "user"])
+    await dispose()
+  })
+
   it("counts as one request per 5 orders, and changes nothing where these are too many", async () => {
     for (const [count, more] of [
       [1, undefined],

@@ -187,3 +187,24 @@ describe("of two faults", () => {
     })
   }
 })
+
+describe("a closed launch", () => {
+  it("leaves reads and logout to wallets that are not whitelisted, and nothing else", async () => {
+    const cases: ReadonlyArray<readonly [method: string, path: string, reason: string | undefined]> = [
+      ["GET", "/api/v1/order/history", undefined],
+      ["GET", "/api/v1/user/me", undefined],
+      ["POST", "/api/v1/authorize/logout", undefined],
+      ["POST", CREATE, "NotWhitelisted"],
+      ["POST", "/api/v1/order/cancel", "NotWhitelisted"],
+      ["POST", "/api/v1/account/transfer", "NotWhitelisted"],
+      ["POST", "/api/v1/user/sub-accounts", "NotWhitelisted"],
+      ["GET", "/api/v1/user/api-keys", "NotWhitelisted"]
+    ]
+    for (const [method, path, reason] of cases) {
+      const expected = reason === undefined ? [200, undefined] : [403, reason]
+      assert.deepStrictEqual(await answer(closed, method, path), expected, `${method} ${path}`)
+    }
+    const known: Doubles = { ...closed, accounts: { isWhitelisted: () => Effect.succeed(true) } }
+    assert.deepStrictEqual(await answer(known, "POST", CREATE, { body: order }), [200, undefined])
+  })
+})

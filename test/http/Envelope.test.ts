@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { AuthRefused } from "../../src/services/identity/Authenticator.ts"
+import { OutcomeUnknown } from "../../src/services/Sequencer.ts"
 import { type Ask, ADMIN, btc, gateway, rate, tokenCaller, userId, v1, well } from "./Fixture.ts"
 
 const plain = gateway()
@@ -327,6 +328,13 @@ describe("answers", () => {
         { code: "INTERNAL", message: "internal error", details: { reason: "InternalError" } }
       )
     }
+    await dispose()
+  })
+  it("report that the outcome of a command is unknown", async () => {
+    const { fetch, dispose } = gateway({ sequencer: { submit: () => Effect.fail(new OutcomeUnknown()) } })
+    const response = await fetch("POST", CREATE, { body: order })
+    assert.strictEqual(response.status, 503)
+    assert.deepStrictEqual((await refusal(response)).details, { reason: "DeadlineExceeded", outcome: "unknown" })
     await dispose()
   })
   it("have the age of market data while the backend is unavailable, up to a minute", async () => {

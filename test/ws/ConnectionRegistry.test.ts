@@ -66,15 +66,15 @@ it.effect("counts a session for its user once, while it is connected, and report
     }
     assert.deepStrictEqual([admit(0), admit(0), admit(1), admit(2)], [true, true, true, false])
     assert.isTrue(admit(2, other))
-    assert.isTrue(presence.isHere(userId))
+    assert.isTrue(presence.isPresent(userId))
     registry.remove(sessions[0]!)
-    assert.isTrue(presence.isHere(userId))
+    assert.isTrue(presence.isPresent(userId))
     const late = registry.add(session("192.0.2.4"))
     assert.isTrue(registry.admit(late, tokenCaller))
     late.caller = tokenCaller
     registry.remove(registry.add(session("192.0.2.5")))
     for (const gone of [sessions[1]!, late]) registry.remove(gone)
-    assert.deepStrictEqual([presence.isHere(userId), presence.isHere("other")], [false, true])
+    assert.deepStrictEqual([presence.isPresent(userId), presence.isPresent("other")], [false, true])
   }).pipe(Effect.provide(dependenciesOf({ connections_per_user: 2 })))
 )
 

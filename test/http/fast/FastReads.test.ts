@@ -239,6 +239,20 @@ describe("the short way of market reads", () => {
     world.link = well
     assert.notProperty((await get(target)).headers, "x-data-age-ms")
   })
+  it("needs one Host header, except in HTTP/1.0, which has none", async () => {
+    const ask = async (version: string, ...hosts: ReadonlyArray<string>) => {
+      const lines = [`GET ${m}/tickers?symbol=BTC-USDC HTTP/${version}`, "X-Request-Id: asked-1", ...hosts]
+      const { body, status } = await same(pair, Buffer.from(`${lines.join("\r\n")}\r\n\r\n`))
+      return [status, (JSON.parse(body) as { readonly details?: { readonly reason?: string } }).details?.reason]
+    }
+    const malformed = [400, "MalformedRequest"]
+    assert.deepStrictEqual(await ask("1.1", "Host: gateway"), [200, undefined])
+    assert.deepStrictEqual(await ask("1.1", "Host: gateway", "Host: gateway"), malformed)
+    assert.deepStrictEqual(await ask("1.1", "Host: gateway", "HOST: other"), malformed)
+    assert.deepStrictEqual(await ask("1.1"), malformed)
+    assert.deepStrictEqual(await ask("1.0"), [200, undefined])
+    assert.deepStrictEqual(await ask("1.0", "Host: gateway", "Host: other"), malformed)
+  })
   it("counts in the rate of the address", async () => {
     const target = `${m}/tickers`
     await get(target)
@@ -264,6 +278,19 @@ describe("a kept response", () => {
       world.now += 1_500
       assert.notStrictEqual((await get(target)).body, first.body, target)
     }
+  })
+
+  it("has the time in whole seconds, milliseconds and nanoseconds", async () => {
+    const body = async () => JSON.parse((await get(`${m}/time`)).body) as Record<string, unknown>
+    const from = (await body())["server_ts_ms"] as number
+    // the last millisecond of a second
+    await Effect.runPromise(clock.pass(999 - (from % 1_000)))
+    const second = Math.floor(from / 1_000)
+    assert.deepStrictEqual(await body(), {
+      server_ts_ms: second * 1_000 + 999,
+      time_second: second,
+      time_nano: `${second}999000000`
+    })
   })
 
   it("is at most 64 Ki characters long; a longer one is made anew", async () => {

@@ -417,39 +417,42 @@ describe("the figures of a period", () => {
     }).pipe(Effect.provide(Layer.fresh(policies({ history: { marketHours, accountHours } }))))
   })
 
-  it.effect("begin at the hour that contains its first moment, and are refused while the sequencer is ill", () => {
-    const starts: Array<number> = []
-    const read = ({ start }: { readonly start: number }) =>
-      Effect.sync(() => {
-        starts.push(start)
-        return []
+  it.effect(
+    "begin at the hour that contains its first moment, and are refused while the sequencer is unhealthy",
+    () => {
+      const starts: Array<number> = []
+      const read = ({ start }: { readonly start: number }) =>
+        Effect.sync(() => {
+          starts.push(start)
+          return []
+        })
+      let unhealthy = false
+      const layer = policies({
+        history: { marketHours: read, accountHours: read },
+        health: { sequencer: () => ({ ...well, unhealthy, lag_ms: 9 }) }
       })
-    let ill = false
-    const layer = policies({
-      history: { marketHours: read, accountHours: read },
-      health: { sequencer: () => ({ ...well, ill, lag_ms: 9 }) }
-    })
-    return Effect.gen(function* () {
-      const to_ms = HOUR * HOUR_MS + 1_234
-      yield* TestClock.setTime(to_ms)
-      const { statistics } = yield* TradingStatistics
-      const froms: Array<number> = []
-      for (const period of ["1d", "7d", "30d", "all", undefined] as const) {
-        const found = yield* statistics(tokenCaller, period === undefined ? {} : { period })
-        assert.deepInclude(found, { period: period ?? "30d", to_ms })
-        froms.push(found.from_ms)
-      }
-      const days = (count: number) => (HOUR - 24 * count) * HOUR_MS
-      assert.deepStrictEqual(froms, [days(1), days(7), days(30), 0, days(30)])
-      assert.deepStrictEqual(
-        starts,
-        froms.flatMap((from) => [from, from])
-      )
-      ill = true
-      assert.deepInclude(yield* Effect.flip(statistics(tokenCaller, {})), { reason: "BackendLagging" })
-      assert.lengthOf(starts, 10)
-    }).pipe(Effect.provide(Layer.fresh(layer)))
-  })
+      return Effect.gen(function* () {
+        const to_ms = HOUR * HOUR_MS + 1_234
+        yield* TestClock.setTime(to_ms)
+        const { statistics } = yield* TradingStatistics
+        const froms: Array<number> = []
+        for (const period of ["1d", "7d", "30d", "all", undefined] as const) {
+          const found = yield* statistics(tokenCaller, period === undefined ? {} : { period })
+          assert.deepInclude(found, { period: period ?? "30d", to_ms })
+          froms.push(found.from_ms)
+        }
+        const days = (count: number) => (HOUR - 24 * count) * HOUR_MS
+        assert.deepStrictEqual(froms, [days(1), days(7), days(30), 0, days(30)])
+        assert.deepStrictEqual(
+          starts,
+          froms.flatMap((from) => [from, from])
+        )
+        unhealthy = true
+        assert.deepInclude(yield* Effect.flip(statistics(tokenCaller, {})), { reason: "BackendLagging" })
+        assert.lengthOf(starts, 10)
+      }).pipe(Effect.provide(Layer.fresh(layer)))
+    }
+  )
 
   it.effect("of days are of one market where one is given, and count a user once", () => {
     const start = HOUR * HOUR_MS + MINUTE_MS
