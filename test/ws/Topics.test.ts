@@ -234,6 +234,17 @@ describe("kline of a market", () => {
     assert.deepStrictEqual(shown, [[1, "7", false]])
   })
 
+  it("confirms a candle as it was sent last, where its interval ends without a trade", () => {
+    const { minute, shown, take, world } = setting()
+    take({ interval: "1", candle: minute(1, "6") })!.run(0)
+    world.market.candle = minute(2, "6")
+    take()
+    assert.deepStrictEqual(shown, [
+      [1, "6", false],
+      [1, "6", true]
+    ])
+  })
+
   it("confirms the oldest 100 candles of a long pause, and continues with the open one", () => {
     const { minute, shown, take, world } = setting()
     world.market.candle = minute(501, "5")
