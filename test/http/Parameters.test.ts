@@ -1,7 +1,8 @@
 /** Query parameters that an endpoint does not know. */
+import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { asked, type Json, operations } from "./Asked.ts"
-import { gateway } from "./Fixture.ts"
+import { ADMIN, gateway } from "./Fixture.ts"
 
 describe("an unknown query parameter", () => {
   const rest = gateway()
@@ -80,5 +81,32 @@ describe("a number of a query", () => {
       const { body, status } = await answerTo("5")
       assert.isFalse(status === 400 && body.details.field === name, `${operation.path} ${name}=5: ${body.message}`)
     }
+  })
+})
+
+describe("a value of a query", () => {
+  it("is absent where it is empty, also where it is a number", async () => {
+    const { dispose, fetch } = gateway()
+    for (const query of ["limit=", "limit", "limit=&side=", "order_status="]) {
+      assert.strictEqual((await fetch("GET", `/api/v1/order/history?${query}`)).status, 200, query)
+    }
+    await dispose()
+  })
+
+  it("has spaces as + or %20", async () => {
+    const labels: Array<string | undefined> = []
+    const { dispose, fetch } = gateway({
+      accessCodes: {
+        list: ({ label }) => {
+          labels.push(label)
+          return Effect.succeed([])
+        }
+      }
+    })
+    for (const query of ["label=a+b", "label=a%20b", "label=a%2Bb"]) {
+      await fetch("GET", `/api/v1/admin/access-codes?${query}`, { authorization: ADMIN })
+    }
+    assert.deepStrictEqual(labels, ["a b", "a b", "a+b"])
+    await dispose()
   })
 })

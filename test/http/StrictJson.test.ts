@@ -44,6 +44,7 @@ describe("a body", () => {
     const refused = read('{"a":1,"b":{"cD":1}}')
     assert.strictEqual(reasonOf(refused), "UnknownField")
     assert.strictEqual((refused as BadJson).field, "b.cD")
+    assert.strictEqual((read('{"bC":1,"cD":1,"e":{"fG":1}}') as unknown as BadJson).field, "bC")
     assert.deepStrictEqual(read('{"a_b":1,"c-d":2,"é":3}'), { a_b: 1, "c-d": 2, é: 3 })
   })
   it("leaves out what is null or empty", () => {

@@ -1,4 +1,4 @@
-/** Responses to reads while the backend is unavailable. */
+/** Responses to market reads. */
 import { Effect } from "effect"
 import { assert, it } from "vitest"
 import { RefereeUnavailable } from "../../../src/services/Referee.ts"
@@ -27,5 +27,27 @@ it("a read reports that the backend does not respond; a command also reports whe
   }
   const [, , text] = await asked("POST", "/api/v1/account/transfer", transfer)
   assert.strictEqual(text, "the trading backend does not answer; nothing was sequenced")
+  await dispose()
+})
+
+it("candles are those of the price that the path names", async () => {
+  const kinds: Array<string> = []
+  const { dispose, fetch } = gateway({
+    history: {
+      candles: ({ kind }) => {
+        kinds.push(kind)
+        return Effect.succeed([])
+      }
+    }
+  })
+  for (const [path, kind] of [
+    ["kline", "trade"],
+    ["mark-price-kline", "mark"],
+    ["index-price-kline", "index"]
+  ] as const) {
+    const response = await fetch("GET", `/api/v1/market/${path}?symbol=BTC-USDC&interval=1`)
+    assert.strictEqual(response.status, 200, path)
+    assert.deepStrictEqual([...new Set(kinds.splice(0))], [kind], path)
+  }
   await dispose()
 })
