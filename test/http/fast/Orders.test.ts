@@ -189,6 +189,19 @@ describe("the short way of orders", () => {
     const named = { Authorization: "Bearer good", "X-Note": "authorization" }
     assert.deepStrictEqual(await answerTo(named), [200, undefined])
   })
+  it("ignores the type of an absent body", async () => {
+    const text = { ...bearer, "Content-Type": "text/plain" }
+    const chunked = { ...text, "Transfer-Encoding": "chunked" }
+    for (const bytes of [
+      bytesOf("POST", create, text),
+      bytesOf("POST", create, text, ""),
+      bytesOf("POST", create, chunked, "0\r\n\r\n")
+    ]) {
+      const [{ body, status }] = await pair.ask(bytes)
+      const { details } = JSON.parse(body) as { readonly details: { readonly reason: string } }
+      assert.deepStrictEqual([status, details.reason], [400, "MissingField"])
+    }
+  })
   it("takes a body that comes in pieces", async () => {
     const text = JSON.stringify({ ...good, note: "y".repeat(100_000) })
     const [hot, framework] = await pair.ask(bytesOf("POST", create, bearer, text))
