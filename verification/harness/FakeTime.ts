@@ -1,5 +1,5 @@
 /** The clock of a program as libfaketime has it: so many seconds off, and set anew while it runs. */
-import { execFileSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isInstalled } from "./Programs.ts"
@@ -13,6 +13,17 @@ export interface FakeTime {
   readonly set: (by_s: number) => void
 }
 
+/** Attempts to run the program that prints the library: its semaphore has its process id, and one that was killed leaves it behind. */
+const ATTEMPTS = 3
+const libraryOf = (attempts = ATTEMPTS): string => {
+  const { status, stderr, stdout } = spawnSync("faketime", ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
+    encoding: "utf8"
+  })
+  if (status === 0) return stdout.trim()
+  if (attempts > 1) return libraryOf(attempts - 1)
+  throw new Error(`faketime ended with ${status}: ${stderr}`)
+}
+
 /** A clock of its own for one program; `name` is that of its file in the folder. */
 export const fakeTime = (folder: string, name: string, by_s = 0): FakeTime => {
   const offset = join(folder, `${name}.offset`)
@@ -21,11 +32,10 @@ export const fakeTime = (folder: string, name: string, by_s = 0): FakeTime => {
     renameSync(`${offset}.next`, offset)
   }
   set(by_s)
-  const library = execFileSync("faketime", ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], { encoding: "utf8" }).trim()
   return {
     env: {
       // the memory of the C library: another one, such as that of redis-server, asks for the time before there is a clock
-      LD_PRELOAD: `${library} libc.so.6`,
+      LD_PRELOAD: `${libraryOf()} libc.so.6`,
       FAKETIME_TIMESTAMP_FILE: offset,
       FAKETIME_NO_CACHE: "1",
       FAKETIME_DONT_FAKE_MONOTONIC: "1"
