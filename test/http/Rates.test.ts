@@ -365,6 +365,11 @@ describe("an answer", () => {
       assert.strictEqual(answer.status, status)
       rateOf(answer)
     }
+    // a forged signature counts as a failure of the address
+    const forged = { ...signed(clock.now, ME), "x-signature": "00".repeat(64) }
+    const failed = await fetch("GET", ME, { ip: here, headers: forged })
+    assert.strictEqual(failed.status, 401)
+    assert.deepInclude(rateOf(failed), { bucket: "auth-failures", limit: 60 })
     for (const [method, path] of [
       ["GET", "/health"],
       ["GET", "/ready"],
