@@ -173,6 +173,7 @@ export class FeedLoop {
       const reason = textOf(ended)
       const step = nextStep(ended, renewals)
       const renewed = step === "renew" ? await renew() : undefined
+      if (signal.aborted) return
       if (renewed === "renewed") renewals++
       if (step === "stay" || renewed === "refused") return this.enter({ type: "ended", code: ended.code, reason })
       this.enter({ type: "lost", code: ended.code, reason })

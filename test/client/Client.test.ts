@@ -3,7 +3,11 @@ import { Clock, Effect } from "effect"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
+import { FetchHttpClient } from "effect/http"
+import { WebSocketConstructor } from "effect/socket/Socket"
 import { Client, Wallet } from "../../src/client/index.ts"
+import { authMessage } from "../../src/domain/SigningMessages.ts"
+import { FakeSocket, polite } from "./FakeSockets.ts"
 
 interface Asked {
   readonly method: string
@@ -199,6 +203,116 @@ describe("Client", () => {
         return yield* client.syncTime
       }).pipe(Effect.provideService(Clock.Clock, clock))
       assert.strictEqual(ahead, 60_000)
+    })
+  )
+})
+
+describe("a feed of a client whose credential has ended", () => {
+  /** A client over the server, with a private feed over scripted sockets. */
+  const followed = Effect.fnUntraced(function* (
+    url: string,
+    options: Partial<Client.Options>,
+    begin: (client: Client.Client) => Effect.Effect<unknown, unknown> = () => Effect.void
+  ) {
+    const sockets: Array<FakeSocket> = []
+    const client = yield* Client.makeWith({ baseUrl: url, ...options }).pipe(
+      Effect.provide(FetchHttpClient.layer),
+      Effect.provideService(WebSocketConstructor, () => {
+        const socket = new FakeSocket(polite)
+        sockets.push(socket)
+        queueMicrotask(() => socket.open())
+        return socket
+      })
+    )
+    yield* Effect.orDie(begin(client))
+    const feed = yield* client.feed({ topics: ["order"] })
+    const until = (look: () => boolean) =>
+      Effect.gen(function* () {
+        while (!look()) yield* Effect.sleep(5)
+      })
+    return {
+      client,
+      feed,
+      /** The authentication of the connection with this number. */
+      auth: (connection: number) => sockets[connection - 1]!.sent[0],
+      end: Effect.sync(() => sockets.at(-1)!.drop(4010)),
+      ended: until(() => feed.state.get().type === "ended"),
+      live: (connections: number) => until(() => sockets.length === connections && feed.state.get().type === "live")
+    }
+  })
+  /** Each login has another token. */
+  const logins = (statuses: ReadonlyArray<number> = []) => {
+    let count = 0
+    return () => {
+      const status = statuses[count++] ?? 200
+      return status === 200
+        ? ([200, { ...loggedIn, token: `TK${count}` }] as const)
+        : ([status, { code: "BAD_REQUEST", message: "no", details: { reason: "InvalidSignature" } }] as const)
+    }
+  }
+
+  it.live("logs its wallet in again, also after a refusal for the moment", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* serve({ "/api/v1/authorize": logins([200, 503]) })
+      const { auth, end, live } = yield* followed(url, {}, (client) => client.login(wallet))
+      assert.strictEqual(auth(1).bearer, "TK1")
+      yield* end
+      yield* live(2)
+      // the second login found the gateway unavailable, so the connection is tried with what there is
+      assert.strictEqual(auth(2).bearer, "TK1")
+      yield* end
+      yield* live(3)
+      assert.strictEqual(auth(3).bearer, "TK3")
+      assert.lengthOf(asked, 3)
+    })
+  )
+
+  it.live("ends where the login is refused for good", () =>
+    Effect.gen(function* () {
+      const { url } = yield* serve({ "/api/v1/authorize": logins([200, 400]) })
+      const { end, ended, feed } = yield* followed(url, {}, (client) => client.login(wallet))
+      yield* end
+      yield* ended
+      assert.include(feed.state.get(), { type: "ended", code: 4010 })
+    })
+  )
+
+  it.live("does not log in with a wallet whose token was replaced", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* serve({ "/api/v1/authorize": logins() })
+      const { auth, end, ended } = yield* followed(url, {}, (client) =>
+        Effect.tap(client.login(wallet), () => Effect.sync(() => client.use({ type: "token", token: "OTHER" })))
+      )
+      assert.strictEqual(auth(1).bearer, "OTHER")
+      yield* end
+      yield* ended
+      assert.lengthOf(asked, 1)
+    })
+  )
+
+  it.live("of an API key signs again with the server's time", () =>
+    Effect.gen(function* () {
+      const ahead_ms = 3_600_000
+      const { asked, url } = yield* serve({
+        "/api/v1/market/time": () => {
+          const server_ts_ms = Date.now() + ahead_ms
+          return [
+            200,
+            { server_ts_ms, time_second: Math.floor(server_ts_ms / 1000), time_nano: `${server_ts_ms}000000` }
+          ]
+        }
+      })
+      const { auth, end, live } = yield* followed(url, { credential: { type: "api-key", key: wallet } })
+      yield* end
+      yield* live(2)
+      assert.lengthOf(asked, 1)
+      const [first, second] = [auth(1), auth(2)]
+      assert.isAbove(second.timestamp_ms - first.timestamp_ms, ahead_ms - 10_000)
+      assert.notStrictEqual(second.nonce, first.nonce)
+      for (const { api_key, nonce, signature, timestamp_ms } of [first, second]) {
+        assert.strictEqual(api_key, wallet.public_key)
+        assert.isTrue(verifies(wallet.public_key, authMessage(timestamp_ms, nonce), signature))
+      }
     })
   )
 })

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { HttpClientRequest, HttpClientResponse } from "effect/http"
+import { BACKOFF_FIRST_MS } from "../../src/client/Backoff.ts"
 import { batchUntilAdmitted, TRIES_MAX, untilAdmitted } from "../../src/client/OverloadRetry.ts"
 import type { BatchResult } from "../../src/http/api/OrderBodies.ts"
 
@@ -34,13 +35,13 @@ const gateway = (...rows: ReadonlyArray<ReadonlyArray<(order: Order) => BatchRes
 }
 
 describe("a call at an overloaded gateway", () => {
-  const called = Effect.fnUntraced(function* (headers: Record<string, string>) {
+  const called = Effect.fnUntraced(function* (headers: Record<string, string>, reason = "Overloaded", status = 503) {
     let calls = 0
     const request = HttpClientRequest.get("http://gateway/")
     const send = Effect.sync(() => {
       calls++
-      const body = JSON.stringify({ details: { reason: "Overloaded" } })
-      return HttpClientResponse.fromWeb(request, new Response(body, { status: 503, headers }))
+      const body = JSON.stringify({ details: { reason } })
+      return HttpClientResponse.fromWeb(request, new Response(body, { status, headers }))
     })
     const running = yield* Effect.forkChild(untilAdmitted(send))
     yield* TestClock.adjust("1 hour")
@@ -57,6 +58,34 @@ describe("a call at an overloaded gateway", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* called({}), [503, 1])
       assert.deepStrictEqual(yield* called({ "retry-after": "600" }), [503, 1])
+      assert.deepStrictEqual(yield* called({ "retry-after": "31" }), [503, 1])
+      assert.deepStrictEqual(yield* called({ "retry-after": "30" }), [503, TRIES_MAX])
+    })
+  )
+
+  it.effect("is not repeated after another refusal: its outcome may be unknown", () =>
+    Effect.gen(function* () {
+      const soon = { "retry-after": "1" }
+      assert.deepStrictEqual(yield* called(soon, "DeadlineExceeded"), [503, 1])
+      assert.deepStrictEqual(yield* called(soon, "Overloaded", 500), [500, 1])
+      assert.deepStrictEqual(yield* called(soon, "Overloaded", 429), [429, 1])
+    })
+  )
+
+  it.effect("is repeated after the time that the gateway names, and a pause of its own", () =>
+    Effect.gen(function* () {
+      const request = HttpClientRequest.get("http://gateway/")
+      const bodies = [
+        new Response('{"details":{"reason":"Overloaded"}}', { status: 503, headers: { "retry-after": "7" } }),
+        new Response("{}")
+      ]
+      const send = Effect.sync(() => HttpClientResponse.fromWeb(request, bodies.shift()!))
+      const running = yield* Effect.forkChild(untilAdmitted(send))
+      yield* TestClock.adjust("7 seconds")
+      assert.lengthOf(bodies, 1)
+      yield* TestClock.adjust(2 * BACKOFF_FIRST_MS)
+      assert.lengthOf(bodies, 0)
+      assert.strictEqual((yield* Fiber.join(running)).status, 200)
     })
   )
 })

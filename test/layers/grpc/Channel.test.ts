@@ -2,15 +2,23 @@
 import { EventEmitter } from "node:events"
 import { type Client, type ClientReadableStream, Metadata, status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
-import { Effect, Logger, References, Stream } from "effect"
+import { Deferred, Effect, Logger, References, Stream } from "effect"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import * as Leader from "../../../src/layers/grpc/Leader.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 
 class Call extends EventEmitter {
   cancels = 0
+  pauses = 0
+  resumes = 0
   cancel(): void {
     this.cancels++
+  }
+  pause(): void {
+    this.pauses++
+  }
+  resume(): void {
+    this.resumes++
   }
   lose(): void {
     this.emit("error", Object.assign(new Error("lost"), { code: status.UNAVAILABLE, details: "lost" }))
@@ -22,13 +30,20 @@ describe("a stream that is followed", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }))
   afterEach(() => void vi.useRealTimers())
 
-  const followed = Effect.gen(function* () {
+  /** `take`: what the reader does with each value. */
+  const following = Effect.fnUntraced(function* (take: (value: number) => Effect.Effect<void>) {
     const calls: Array<Call> = []
+    const movers = new Set<(isAlive: boolean) => void>()
     const levels: Array<string> = []
     const logger = Logger.make<unknown, void>(({ logLevel }) => void levels.push(logLevel))
     yield* Channel.follow<number, number, never>({
       name: "test",
-      channel: { onMove: () => () => {} },
+      channel: {
+        onMove: (moved) => {
+          movers.add(moved)
+          return () => movers.delete(moved)
+        }
+      },
       open: () => {
         calls.push(new Call())
         return calls.at(-1) as unknown as ClientReadableStream<number>
@@ -37,7 +52,7 @@ describe("a stream that is followed", () => {
       lost: -1,
       final: () => undefined
     }).pipe(
-      Stream.runDrain,
+      Stream.runForEach(take),
       Effect.provide(Logger.layer([logger])),
       Effect.provideService(References.MinimumLogLevel, "All"),
       Effect.forkScoped
@@ -47,8 +62,52 @@ describe("a stream that is followed", () => {
         eventually(`call ${count}`, () => calls.length === count),
         () => calls[count - 1]!
       )
-    return { levels, opened }
+    return { levels, movers, opened }
   })
+  const followed = following(() => Effect.void)
+
+  it.effect("is cancelled when another backend leads, and reopened there", () =>
+    Effect.gen(function* () {
+      const { movers, opened } = yield* followed
+      const first = yield* opened(1)
+      for (const moved of movers) moved(true)
+      assert.strictEqual(first.cancels, 1)
+      first.lose()
+      const second = yield* opened(2)
+      // the lost call follows the leader no more
+      assert.strictEqual(movers.size, 1)
+      for (const moved of movers) moved(false)
+      assert.strictEqual(second.cancels, 1)
+    })
+  )
+
+  it.effect("is held back while its reader takes no frames, which is no silence, and loses none", () =>
+    Effect.gen(function* () {
+      const goOn = yield* Deferred.make<void>()
+      const taken: Array<number> = []
+      const { opened } = yield* following((value) =>
+        Effect.andThen(
+          Deferred.await(goOn),
+          Effect.sync(() => void taken.push(value))
+        )
+      )
+      const call = yield* opened(1)
+      const count = Channel.FRAMES_WAITING_MAX + 10
+      let sent = 0
+      while (call.pauses === 0 && sent < 2 * count) call.emit("data", ++sent)
+      assert.strictEqual(call.pauses, 1)
+      vi.advanceTimersByTime(10 * Channel.SILENCE_MS_MAX)
+      assert.deepStrictEqual([call.cancels, call.resumes], [0, 0])
+      yield* Deferred.succeed(goOn, undefined)
+      yield* eventually("the call goes on", () => call.resumes === 1 && taken.length === sent)
+      assert.deepStrictEqual(
+        taken,
+        Array.from({ length: sent }, (_, i) => i + 1)
+      )
+      vi.advanceTimersByTime(2 * Channel.SILENCE_MS_MAX)
+      assert.isAbove(call.cancels, 0)
+    })
+  )
 
   it.effect("is cancelled when it brings nothing, and not while it brings frames", () =>
     Effect.gen(function* () {

@@ -1,8 +1,6 @@
 /** What a command stream counts while answers are late or lost, over a call whose answers and end the test decides. */
-import { EventEmitter } from "node:events"
 import { status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
-import type { Channel } from "../../../src/layers/grpc/Channel.ts"
 import {
   CLOCK_WAIT_MS,
   CommandStream,
@@ -13,63 +11,21 @@ import {
   PENDING_COMMANDS_MAX
 } from "../../../src/layers/grpc/CommandStream.ts"
 import { Grant } from "../../../src/domain/Grant.ts"
-import { CancelAll, type SubmitStreamRequest } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { CancelAll } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { type CommandCall, CommandChannel } from "../../doubles/CommandCall.ts"
 import { deposit } from "../../doubles/FakeMachine.ts"
 import { ManualLease } from "../../doubles/ManualLease.ts"
 
-/** One call: keeps the commands that were written, and answers them on demand. */
-class Call extends EventEmitter {
-  readonly written: Array<string> = []
-  /** The time limit of each command. */
-  readonly limits = new Map<string, number | undefined>()
-  /** Messages as they were written, by their number of commands, and how many fit before the call is full. */
-  readonly messages: Array<number> = []
-  room = Infinity
-  write({ commands }: SubmitStreamRequest): boolean {
-    this.messages.push(commands.length)
-    for (const { command_id, not_after_ms } of commands) {
-      this.written.push(command_id)
-      this.limits.set(command_id, not_after_ms)
-    }
-    return --this.room > 0
-  }
-  /** The call takes `room` more messages. */
-  drain(room: number): void {
-    this.room = room
-    this.emit("drain")
-  }
-  cancel(): void {}
-  /** Acknowledges everything that was written and has no answer, with the numbers from `from` on. */
-  answer(from = 1): void {
-    const results = this.written.splice(0).map((command_id, i) => ({
-      outcome: { $case: "ack", value: { command_id, seq: from + i } }
-    }))
-    this.emit("data", { results })
-  }
-}
-
-let calls: Array<Call>
+let calls: Array<CommandCall>
 let stream: CommandStream
 
 beforeEach(() => {
   vi.useFakeTimers({
     toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "setImmediate", "performance"]
   })
-  calls = []
-  const client = {
-    waitForReady: (_deadline: number, ready: () => void) => ready(),
-    makeBidiStreamRequest: () => {
-      calls.push(new Call())
-      return calls.at(-1)
-    }
-  }
-  const silence = { await: () => () => {}, isSilent: () => false }
-  stream = new CommandStream({
-    client,
-    silence,
-    onMove: () => () => {},
-    metadata: () => undefined
-  } as unknown as Channel)
+  const backend = new CommandChannel()
+  calls = backend.calls
+  stream = new CommandStream(backend.channel)
 })
 afterEach(() => {
   stream.close()
@@ -254,7 +210,7 @@ describe("Amendment 18: the time limit of commands, on the stream's clock", () =
 
 describe("a call that is full", () => {
   it("receives the rest when it drains, in order, and each command once", () => {
-    const [call] = calls as [Call]
+    const [call] = calls as [CommandCall]
     call.room = 2
     const ids = Array.from({ length: 3 * MESSAGE_COMMANDS_MAX + 1 }, (_, i) => `full-${i}`)
     const outcomes: Array<Outcome> = []
@@ -278,7 +234,7 @@ describe("a call that is full", () => {
   })
 
   it("is not sent what was withdrawn, and what expires before it drains is certainly not sequenced", () => {
-    const [call] = calls as [Call]
+    const [call] = calls as [CommandCall]
     call.room = 1
     submit(1)
     const outcomes: Array<Outcome> = []

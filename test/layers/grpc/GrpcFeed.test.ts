@@ -29,6 +29,26 @@ describe("Reader", () => {
     assert.deepStrictEqual(seqs(reader.read(frame("e", 7, 8, 9))), [7, 8, 9])
   })
 
+  it("gives each event its own checksum, also behind repeated ones, and none where the backend sends too few", () => {
+    const reader = new GrpcFeed.Reader({ epoch: "e", seq: 4 })
+    const read = (message: StreamEventsResponse) =>
+      reader
+        .read(message)
+        .flatMap((one) => (one.type === "events" ? [[one.events.map(({ seq }) => seq), one.checksums]] : []))
+    assert.deepStrictEqual(read(frame("e", 3, 4, 5, 6)), [
+      [
+        [5, 6],
+        [1_005, 1_006]
+      ]
+    ])
+    assert.deepStrictEqual(read({ ...frame("e", 7, 8), checksums: [1_008] }), [[[7, 8], undefined]])
+    assert.deepStrictEqual(read(frame("e", 7, 8)), [])
+    assert.strictEqual(reader.request.checksum, 1_008)
+    // a frame without a history leaves the known one
+    assert.lengthOf(read({ ...frame("e", 9), fork: "" }), 1)
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 10, fork: "f", checksum: 1_009 })
+  })
+
   it("takes the running epoch if it has none, and ends when the epoch changes", () => {
     const reader = new GrpcFeed.Reader(undefined)
     assert.deepStrictEqual(reader.request, { epoch: "", from_seq: 1, fork: "", checksum: undefined })

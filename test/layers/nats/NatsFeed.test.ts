@@ -81,6 +81,15 @@ describe("Progress", () => {
     assert.isUndefined(known.take({ ...events("e", 7), fork: "a" }, 61))
     assert.isDefined(known.take({ ...events("e", 7), fork: "a", checksums: [70] }, 60))
     assert.deepStrictEqual(known.position, { epoch: "e", seq: 7, fork: "a", checksum: 70 })
+    // of a frame that repeats events, the checksum of the last repeated one counts, if that is the position
+    const at6 = () => new NatsFeed.Progress({ epoch: "e", seq: 6, fork: "a", checksum: 60 })
+    const repeated = { ...events("e", 5, 6, 7), fork: "a" }
+    assert.isUndefined(at6().take({ ...repeated, checksums: [50, 61, 70] }))
+    assert.deepInclude(at6().take({ ...repeated, checksums: [50, 60, 70] })?.[0], {
+      events: [event(7)],
+      checksums: [70]
+    })
+    assert.deepStrictEqual(at6().take({ ...events("e", 3, 4), fork: "a", checksums: [30, 40] }), [])
     const heartbeat = (head_seq: number): FeedFrame => ({
       type: "heartbeat",
       epoch: "e",

@@ -1,5 +1,6 @@
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
-import { Context, Effect, Layer, Logger } from "effect"
+import { Context, Effect, Layer, Logger, type Scope } from "effect"
+import { Redis } from "effect/persistence"
 import { assert, describe, it } from "vitest"
 import { userIdOf } from "../../../src/domain/Address.ts"
 import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
@@ -14,6 +15,7 @@ import * as CredentialLease from "../../../src/services/identity/CredentialLease
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
 import { Sequencer } from "../../../src/services/Sequencer.ts"
+import { InvalidationBus } from "../../../src/services/operations/InvalidationBus.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { eventually, suite } from "../../contracts/NoticesContract.ts"
 import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
@@ -67,6 +69,82 @@ const keyNo = (n: number) => ({
 
 describe.skipIf(!isRedisInstalled)("Redis", () => {
   suite("Redis", link, RedisInvalidationBus.layer.pipe(Layer.provide(NodeIds.layer)))
+
+  const TRIES = 3
+  /** A link whose first messages are not published. */
+  const failing = Layer.effect(
+    Redis.Redis,
+    Effect.map(Redis.Redis, (redis) => {
+      let failures = 0
+      return Redis.Redis.of({
+        ...redis,
+        send: (command, ...args) =>
+          Effect.suspend(() =>
+            command === "PUBLISH" && failures++ < TRIES
+              ? Effect.fail(new Redis.RedisError({ cause: "cut" }))
+              : redis.send(command, ...args)
+          )
+      })
+    })
+  )
+  /** A gateway and what its listener receives, from the moment at which it is subscribed. */
+  const joined = Effect.fnUntraced(function* (server: RedisServer, link: Layer.Layer<Redis.Redis, never, Redis.Redis>) {
+    const context = yield* Layer.build(
+      Layer.fresh(
+        RedisInvalidationBus.layer.pipe(
+          Layer.provide(link),
+          Layer.provideMerge(RedisLink.layer({ url: server.url, command_timeout: "2 seconds" })),
+          Layer.provide(NodeIds.layer)
+        )
+      )
+    )
+    const bus = yield* Effect.provide(InvalidationBus, context)
+    const received: Array<string> = []
+    yield* bus.listen((notice) => Effect.sync(() => void received.push(notice.type)))
+    const redis = Context.get(context, Redis.Redis)
+    const numberOf = redis.send<ReadonlyArray<unknown>>("PUBSUB", "NUMSUB", "gateway:notices")
+    return { bus, received, redis, numberOf }
+  })
+  const untilSubscribed = Effect.fnUntraced(function* (
+    count: number,
+    { numberOf }: Effect.Success<ReturnType<typeof joined>>
+  ) {
+    while (!(Number((yield* numberOf)[1]) >= count)) yield* Effect.sleep(20)
+  })
+  const run = (test: Effect.Effect<void, unknown, Scope.Scope>) =>
+    Effect.runPromise(Effect.scoped(test).pipe(Effect.provide(Logger.layer([]))))
+  const asIs = Layer.effect(Redis.Redis, Redis.Redis)
+  const countOf = (received: ReadonlyArray<string>, type: string) => received.filter((one) => one === type).length
+
+  it("publishes a message again until Redis accepts it", () =>
+    run(
+      Effect.gen(function* () {
+        const server = yield* running()
+        const [publisher, other] = [yield* joined(server, failing), yield* joined(server, asIs)]
+        yield* untilSubscribed(2, other)
+        yield* publisher.bus.publish({ type: "ban", user_id: "u" })
+        yield* eventually(() => other.received.includes("ban"))
+        assert.strictEqual(countOf(other.received, "ban"), 1)
+      })
+    ))
+
+  it("takes a message of another version for a missed one: it may concern any credential", () =>
+    run(
+      Effect.gen(function* () {
+        const server = yield* running()
+        const gateway = yield* joined(server, asIs)
+        yield* untilSubscribed(1, gateway)
+        yield* gateway.redis.send("PUBLISH", "gateway:notices", '{"by":"1","notice":{"type":"ban","user_id":"u"}}')
+        yield* eventually(() => gateway.received.includes("ban"))
+        const before = countOf(gateway.received, "missed")
+        for (const text of ['{"by":"1","notice":{"type":"party","party_id":"p"}}', "no JSON"]) {
+          yield* gateway.redis.send("PUBLISH", "gateway:notices", text)
+          yield* gateway.redis.send("PUBLISH", "gateway:notices", '{"by":"1","notice":{"type":"ban","user_id":"u"}}')
+        }
+        yield* eventually(() => countOf(gateway.received, "ban") === 3)
+        assert.strictEqual(countOf(gateway.received, "missed"), before + 2)
+      })
+    ))
 
   /** One gateway revokes a token, a key and a user that another one has cached and uses. */
   const spreads = (name: string, around: (server: RedisServer, end: Effect.Effect<void>) => Effect.Effect<void>) =>
