@@ -7,6 +7,7 @@ import { FetchHttpClient } from "effect/http"
 import { WebSocketConstructor } from "effect/socket/Socket"
 import { Client, Wallet } from "../../src/client/index.ts"
 import { authMessage } from "../../src/domain/SigningMessages.ts"
+import { until, WAIT_MS } from "../../verification/harness/Wait.ts"
 import { FakeSocket, polite } from "./FakeSockets.ts"
 
 interface Asked {
@@ -226,18 +227,16 @@ describe("a feed of a client whose credential has ended", () => {
     )
     yield* Effect.orDie(begin(client))
     const feed = yield* client.feed({ topics: ["order"] })
-    const until = (look: () => boolean) =>
-      Effect.gen(function* () {
-        while (!look()) yield* Effect.sleep(5)
-      })
+    const reached = (state: string, look: () => boolean) => Effect.promise(() => until(state, look, WAIT_MS))
     return {
       client,
       feed,
       /** The authentication of the connection with this number. */
       auth: (connection: number) => sockets[connection - 1]!.sent[0],
       end: Effect.sync(() => sockets.at(-1)!.drop(4010)),
-      ended: until(() => feed.state.get().type === "ended"),
-      live: (connections: number) => until(() => sockets.length === connections && feed.state.get().type === "live")
+      ended: reached("an end", () => feed.state.get().type === "ended"),
+      live: (connections: number) =>
+        reached("a live feed", () => sockets.length === connections && feed.state.get().type === "live")
     }
   })
   /** Each login has another token. */

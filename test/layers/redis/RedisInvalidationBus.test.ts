@@ -21,6 +21,7 @@ import { eventually, suite } from "../../contracts/NoticesContract.ts"
 import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { link, running } from "../../doubles/RedisLinks.ts"
+import { until, WAIT_MS } from "../../../verification/harness/Wait.ts"
 
 const database = SqliteStores.credentials
 const root_address = `0x${"12".repeat(32)}`
@@ -109,7 +110,8 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     count: number,
     { numberOf }: Effect.Success<ReturnType<typeof joined>>
   ) {
-    while (!(Number((yield* numberOf)[1]) >= count)) yield* Effect.sleep(20)
+    const isSubscribed = async () => Number((await Effect.runPromise(numberOf))[1]) >= count
+    yield* Effect.promise(() => until("subscribed", isSubscribed, WAIT_MS))
   })
   const run = (test: Effect.Effect<void, unknown, Scope.Scope>) =>
     Effect.runPromise(Effect.scoped(test).pipe(Effect.provide(Logger.layer([]))))
