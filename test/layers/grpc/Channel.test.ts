@@ -81,6 +81,21 @@ describe("a stream that is followed", () => {
     })
   )
 
+  it.effect("passes on nothing that still arrives on a lost call", () =>
+    Effect.gen(function* () {
+      const taken: Array<number> = []
+      const { opened } = yield* following((value) => Effect.sync(() => void taken.push(value)))
+      const first = yield* opened(1)
+      first.emit("data", 1)
+      first.lose()
+      first.emit("data", 2)
+      const second = yield* opened(2)
+      second.emit("data", 3)
+      yield* eventually("the next call is read", () => taken.includes(3))
+      assert.deepStrictEqual(taken, [1, -1, 3])
+    })
+  )
+
   it.effect("is held back while its reader takes no frames, which is no silence, and loses none", () =>
     Effect.gen(function* () {
       const goOn = yield* Deferred.make<void>()

@@ -1,13 +1,16 @@
 import { Effect, Fiber, Layer, Logger, Stream } from "effect"
-import { assert, describe, it } from "vitest"
+import { TestClock } from "effect/testing"
+import { assert, describe, it } from "@effect/vitest"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcSequencer from "../../../src/layers/grpc/GrpcSequencer.ts"
 import * as NatsFeed from "../../../src/layers/nats/NatsFeed.ts"
 import * as NatsRelay from "../../../src/layers/nats/NatsRelay.ts"
 import * as NatsStream from "../../../src/layers/nats/NatsStream.ts"
+import type { StreamPosition } from "../../../src/domain/Event.ts"
 import { Feed, type FeedFrame } from "../../../src/services/Feed.ts"
 import * as FeedContract from "../../contracts/FeedContract.ts"
 import { eventually } from "../../contracts/NoticesContract.ts"
+import { eventually as eventuallyAtTestTime } from "../../doubles/Eventually.ts"
 import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
 import { isNatsInstalled, NatsServer } from "../../../verification/harness/NatsServer.ts"
@@ -101,7 +104,59 @@ describe("Progress", () => {
     assert.isUndefined(progress.take(heartbeat(7)))
     assert.deepStrictEqual(progress.take(heartbeat(6)), [heartbeat(6)])
     assert.deepStrictEqual(progress.take(heartbeat(5)), [])
+    // a reader without a position takes that of the first heartbeat, before any event
+    const first = new NatsFeed.Progress(undefined)
+    assert.deepStrictEqual(first.take(heartbeat(0)), [heartbeat(0)])
+    assert.isUndefined(first.take(events("f", 1)))
+    assert.deepStrictEqual(seqsOf(first.take(events("e", 1))), [1])
   })
+})
+
+describe("a reader of the copy", () => {
+  it.effect("continues with the sequencer where the copy is silent, and leaves the copy", () =>
+    Effect.gen(function* () {
+      let open = 0
+      /** Messages that never arrive, while the connection stays. */
+      const messages = {
+        [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }),
+        close: async () => void open--
+      }
+      const consume = async () => {
+        open++
+        return messages
+      }
+      const place = { message: 1, epoch: "e", first: 1, last: 9, fork: undefined, checksum: undefined }
+      const connected = {
+        js: { consumers: { get: async () => ({ consume }) } },
+        ends: Effect.succeed({ first: 1, last: 1 }),
+        placeOf: () => Effect.succeed(place)
+      } as unknown as NatsStream.Connected
+      const asked: Array<StreamPosition | undefined> = []
+      const own = Layer.mock(Feed)({
+        follow: (position) => {
+          asked.push(position)
+          return Stream.concat(Stream.make(events("e", 5)), Stream.never)
+        }
+      })
+      const copy = NatsFeed.layer({ silence_ms: 2_500, check_every_ms: 60_000 }).pipe(
+        Layer.provide(own),
+        Layer.provide(Layer.mock(NatsStream.NatsStream)({ connected: Effect.succeed(connected) }))
+      )
+      const found: Array<number> = []
+      yield* Effect.gen(function* () {
+        const feed = yield* Feed
+        yield* feed.follow({ epoch: "e", seq: 4 }).pipe(
+          Stream.runForEach((frame) => Effect.sync(() => found.push(...(seqsOf([frame]) ?? [])))),
+          Effect.forkScoped
+        )
+        yield* eventuallyAtTestTime("it reads the copy", () => open === 1)
+        assert.deepStrictEqual(asked, [])
+        yield* TestClock.adjust("2500 millis")
+        yield* eventuallyAtTestTime("it reads the sequencer", () => found.length === 1)
+      }).pipe(Effect.provide(copy))
+      assert.deepStrictEqual([asked, found, open], [[{ epoch: "e", seq: 4 }], [5], 0])
+    })
+  )
 })
 
 describe.skipIf(!isNatsInstalled)("NATS", () => {

@@ -139,6 +139,23 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
 
   it(
+    "reports no user as gone where Redis loses its data over live connections",
+    run((server) =>
+      Effect.gen(function* () {
+        const [a, b] = [yield* join(server), yield* join(server)]
+        a.connected("u")
+        b.connected("v")
+        yield* eventually(() => a.isPresent("v") && b.isPresent("u"))
+        yield* Effect.promise(() => server.use((client) => client.flushAll()))
+        // both have written their sets again, and read the other's
+        for (const { settled } of [a, b, a, b]) yield* settled
+        assert.isTrue(a.isPresent("v") && b.isPresent("u"))
+        assert.deepStrictEqual([...a.changes, ...b.changes].sort(), ["+u", "+u", "+v", "+v"])
+      })
+    )
+  )
+
+  it(
     "publishes arrivals and departures from an outage of Redis that lost no data",
     run((server) =>
       Effect.gen(function* () {
