@@ -26,6 +26,11 @@ describe("a simulated exchange on a machine that dies", () => {
     assert.isAbove(entries, 50 * SEEDS)
   })
 
+  it("selects triggers at the end of a step, whose first trade can replace the mark as the last price", async () => {
+    const { fired } = await simulate({ seed: 7_000_890, commands: COMMANDS })
+    assert.isAbove(fired, 0)
+  })
+
   it("fails in the same way for the same seed, and prints it", async () => {
     const failure = async () => {
       try {

@@ -1,21 +1,8 @@
 /**
- * Triggers and exits, found from the events and the references: what a step has met fires, each in a step of its own and in order of
- * acceptance, wherever prices go in between; exits over a whole position have its size, those of an order have what it opened;
- * and no position has more than 20 pairs. Source: docs/contract/orders.md#order-semantics,
- * docs/contract/exchange.md#matching, docs/contract/orders.md#take-profit-and-stop-loss, docs/contract/conventions.md,
- * docs/contract/orders.md, docs/contract/rest.md, docs/contract/authentication.md, docs/contract/websocket.md,
- * docs/contract/websocket.md#emission, docs/contract/limits.md, docs/contract/boundary.md, docs/contract/exchange.md,
- * docs/contract/stories.md, docs/contract/configuration.md, docs/contract/conventions.md#json-and-http, #errors,
- * #decimals, #times, #identifiers, #enumerations, #paging, docs/contract/orders.md#new-order, #order-record,
- * #order-statuses, docs/contract/rest.md#endpoints, docs/contract/rest-access.md, docs/contract/rest-market.md,
- * docs/contract/rest-trading.md#order-endpoints, #executions, #positions, docs/contract/rest-account.md,
- * docs/contract/rest-user.md, docs/contract/rest.md#service-endpoints, docs/contract/authentication.md#signatures,
- * #login, #tokens, #api-keys, #basic, #scopes, #activation, #websocket-authentication, #vectors,
- * docs/contract/websocket.md#endpoints, #limits, #messages, #keepalive, #public-topics, #order-book,
- * #aggregated-trades, #private-topics, #slow-consumers, docs/contract/boundary.md#sequencer, #referee, #errors,
- * #lagging, #ownership, docs/contract/exchange.md#markets, #prices, #margin, #funding, #liquidation, #insurance-pool,
- * #adl, #deposits-and-withdrawals, #competition-scoring, docs/contract/stories.md#login-to-closed-pnl,
- * #conditional-order, #liquidation-pool-adl, #activation, #competition.
+ * Triggers and exits, found from the events and the references: an order whose trigger is met at the end of a step fires, in a step
+ * of its own and in order of acceptance, wherever prices go in between. Exits of mode Full have the size of their position, those of
+ * mode Partial what their order has opened, and a position has at most 20 pairs.
+ * Source: docs/contract/exchange.md#trigger-order, docs/contract/orders.md#take-profit-and-stop-loss.
  */
 import type { State } from "../../src/backend/engine/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -121,6 +108,8 @@ export class Exits {
       }
     }
     if (fired.length > 0) this.firing(fired)
+    // the input's own step, at whose end triggers are selected: its first trade replaces the mark as the last price
+    else this.met.clear()
     for (const { event } of events)
       if (event?.$case === "trade_printed") {
         const { price, symbol } = event.value.trades.at(-1)!
