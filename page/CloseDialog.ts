@@ -22,6 +22,10 @@ interface Closing {
   readonly percent: number
 }
 
+/** Whether both are states of one position: a new one in the same market has another creation time. */
+const isSame = (one: Position, other: Position): boolean =>
+  keyOf(one) === keyOf(other) && one.created_time === other.created_time
+
 export const closeDialog = (view: AccountView): ((position: Position) => void) => {
   const { market, session } = view
   const state = new Live<Closing>({ position: undefined, kind: "Market", price: "", percent: 100 })
@@ -56,7 +60,7 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
   /** The position as it is now: fills of other orders change its size while the dialog is open. */
   const currentOf = (position: Position): Position | undefined => {
     const now = Option.getOrUndefined(HashMap.get(session.account.value.positions, keyOf(position)))
-    return now?.side === position.side ? now : undefined
+    return now !== undefined && isSame(now, position) ? now : undefined
   }
   /** Quantity that is closed. */
   const qtyOf = ({ size, symbol }: Position, percent: number): bigint =>
@@ -145,9 +149,8 @@ export const closeDialog = (view: AccountView): ((position: Position) => void) =
   })
   return (position) => {
     const held = state.value.position
-    const isSame = held !== undefined && keyOf(held) === keyOf(position) && held.side === position.side
     // a close without an answer is confirmed again as it was: under its id it acts once
-    if (!isSame || !isUnanswered(state.value)) {
+    if (held === undefined || !isSame(held, position) || !isUnanswered(state.value)) {
       const mark = view.markOf(position.symbol) ?? position.mark_price
       state.set({ position, kind: "Market", price: mark, percent: 100 })
     } else state.touch()

@@ -247,6 +247,34 @@ export const journeys = (exchange: () => PageExchange): void => {
     await page.close()
   })
 
+  it("closes a new position under an id of its own, though the response to the last close was lost", async () => {
+    const { faults, page, watching } = await exchange().open()
+    await fund(page)
+    watching.outage = true
+    const open = page.getByRole("button", { name: "Close the position in BTC-USDC" })
+    await marketOrder(page, "Buy", "0.1")
+    await open.click(SLOW)
+    await page.route(
+      "**/api/v1/order/create",
+      async (route) => {
+        await route.fetch()
+        await route.abort("connectionreset")
+      },
+      { times: 1 }
+    )
+    await page.locator("#close .primary").click(SLOW)
+    await shows(page, "#close-error", /the gateway does not answer/u)
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
+    await page.keyboard.press("Escape")
+    await marketOrder(page, "Buy", "0.2")
+    await open.click(SLOW)
+    await page.locator("#close .primary").click(SLOW)
+    await page.locator("#close").waitFor({ ...SLOW, state: "hidden" })
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
   it("keeps a leverage for its market, though the response arrives in another one", async () => {
     const { faults, page } = await exchange().open()
     await fund(page)
