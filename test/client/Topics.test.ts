@@ -1,9 +1,10 @@
 /** Checks of each message, and repairs. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
 import { checksum } from "../../src/domain/Book.ts"
+import { ARGS_MAX } from "../../src/domain/TopicNames.ts"
 import { FAULTS_MAX } from "../../src/client/Topics.ts"
 import { FakeGateway, type FakeSocket, type Message, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
 
@@ -211,6 +212,81 @@ describe("a private topic", () => {
       yield* TestClock.adjust(BACKOFF_MAX_MS)
       yield* settled(() => gateway.states.at(-1) === "live", "it is back")
       assert.deepStrictEqual(gateway.last.sent.at(-1).args, ["order"])
+    })
+  )
+})
+
+describe("a subscription", () => {
+  it.effect("of many topics is sent in frames of at most 50, and is complete with the last of them", () =>
+    Effect.gen(function* () {
+      const topics = Array.from({ length: 2 * ARGS_MAX + 1 }, (_, i) => `trade.M${i}-USDC`)
+      const held: Array<() => void> = []
+      const gateway = new FakeGateway((message, socket) => void held.push(() => polite(message, socket)))
+      const opening = yield* Effect.forkScoped(gateway.open({ topics }))
+      yield* settled(() => held.length === 3, "three frames")
+      assert.deepStrictEqual(
+        gateway.last.sent.map(({ args }) => args),
+        [topics.slice(0, ARGS_MAX), topics.slice(ARGS_MAX, 2 * ARGS_MAX), topics.slice(2 * ARGS_MAX)]
+      )
+      for (const reply of [held[2]!, held[0]!]) reply()
+      yield* quiet
+      assert.deepStrictEqual(gateway.states, ["connecting"])
+      held[1]!()
+      yield* Fiber.join(opening)
+      assert.deepStrictEqual(gateway.states, ["connecting", "live"])
+    })
+  )
+
+  it.effect("reports a resume that failed, whatever the order of the replies", () =>
+    Effect.gen(function* () {
+      for (const failing of ["order", "execution"]) {
+        const gateway = new FakeGateway((message, socket, connection) => {
+          if (message.op !== "subscribe" || connection === 1) return polite(message, socket)
+          const { args, req_id, since } = message
+          const resume = { recovered: !args.includes(failing), stream_id: since.stream_id, head_seq: 99 }
+          socket.say({ op: "subscribed", args, req_id, resume })
+        })
+        const feed = yield* gateway.open({ topics: ["order", "execution"] })
+        gateway.last.tell("order", snapshot(3))
+        gateway.last.tell("execution", snapshot(4))
+        gateway.last.drop()
+        yield* TestClock.adjust(BACKOFF_MAX_MS)
+        yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+        assert.lengthOf(
+          gateway.last.sent.filter(({ op }) => op === "subscribe"),
+          2
+        )
+        assert.deepStrictEqual(feed.state.get(), {
+          type: "live",
+          resume: { recovered: false, stream_id: "s1", head_seq: 99 }
+        })
+        const { resumed, unrecovered } = feed.counts()
+        assert.deepStrictEqual([resumed, unrecovered], [1, 1])
+      }
+    })
+  )
+
+  it.effect("passes on nothing of a topic that was unsubscribed while its messages were on their way", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket) => {
+        if (message.op === "unsubscribe") socket.say({ op: "unsubscribed", args: message.args, req_id: message.req_id })
+        else polite(message, socket)
+      })
+      const feed = yield* gateway.open({ topics: ["trade.BTC-USDC", topic] })
+      gateway.last.tell(topic, whole)
+      yield* feed.unsubscribe(["trade.BTC-USDC", topic])
+      const count = gateway.news.length
+      gateway.last.tell("trade.BTC-USDC", { type: "update", list: [] })
+      gateway.last.tell(topic, delta(9, 8))
+      assert.lengthOf(gateway.news, count)
+      assert.isUndefined(feed.age("trade.BTC-USDC"))
+      assert.isUndefined(feed.book("BTC-USDC", 50))
+      // a new subscription of the book begins with its snapshot
+      yield* feed.subscribe([topic])
+      gateway.last.tell(topic, delta(2, 1))
+      assert.lengthOf(gateway.news, count)
+      gateway.last.tell(topic, whole)
+      assert.lengthOf(gateway.news, count + 1)
     })
   )
 })

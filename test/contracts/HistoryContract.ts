@@ -370,7 +370,15 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         yield* commit([
           event(1, body.order({ order_id: uuid(1), created_time: at(1), order_link_id: "a-1" })),
           event(2, body.order({ order_id: uuid(2), created_time: at(2), order_status: "Filled" })),
-          event(3, body.order({ order_id: uuid(3), created_time: at(3), symbol: "ETH-USDC" })),
+          event(
+            3,
+            body.order({
+              order_id: uuid(3),
+              created_time: at(3),
+              symbol: "ETH-USDC",
+              order_status: "PartiallyFilled"
+            })
+          ),
           event(
             4,
             body.order({
@@ -388,6 +396,10 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
           yield* ids({ statuses: ["New", "PartiallyFilled", "Untriggered", "CancelRequested"] }),
           [3, 1]
         )
+        assert.deepStrictEqual(yield* ids({ statuses: ["New"] }), [1])
+        assert.deepStrictEqual(yield* ids({ statuses: ["PartiallyFilled", "Untriggered"] }), [3])
+        assert.deepStrictEqual(yield* ids({ statuses: ["New", "Filled"] }), [2, 1])
+        assert.deepStrictEqual(yield* ids({ statuses: ["Filled"] }), [2])
         assert.deepStrictEqual(yield* ids({ statuses: ["Filled", "Canceled"] }), [4, 2])
         assert.deepStrictEqual(yield* ids({ order_link_id: "a-1" }), [1])
         assert.deepStrictEqual(yield* ids({ order_id: uuid(2) }), [2])

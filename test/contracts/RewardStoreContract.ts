@@ -97,6 +97,11 @@ export const suite = <E>(name: string, layer: Layer.Layer<RewardStore, E>) =>
         const start = yield* store.counted("referral")
         const from = { to: 9, through: 3_000, stream: "s1" }
         yield* store.accrue("referral", start, from, [day(4001, 3_000), day(4002, 4_000), day(4003, 4_000)])
+        // a pending reward of another source, with a stream of its own
+        const beside = reward(4004, { user_id: "other", kind: "competition", due_time: 9_000 })
+        yield* store.accrue("competition", yield* store.counted("competition"), { to: 1, through: 1, stream: "s1" }, [
+          beside
+        ])
         const to = { to: 2, through: 3_000, stream: "s2" }
         // who has seen another stream at the same row
         const late = yield* Effect.flip(store.accrue("referral", { ...from, stream: "s0" }, to, []))
@@ -107,6 +112,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<RewardStore, E>) =>
         assert.deepStrictEqual(
           list.map(({ amount, reward_id, status }) => [reward_id, amount, status]),
           [
+            [idOf(4004), "12.5", "pending"],
             [idOf(4002), "3", "pending"],
             [idOf(4001), "12.5", "claimable"]
           ]

@@ -235,6 +235,34 @@ describe("a feed", () => {
     key.close()
   })
 
+  it("goes on where a login is refused for the moment", async () => {
+    const world = new World()
+    const refused = (status: number, code: string, reason: string) => ({
+      status,
+      body: { code, message: "no", details: { reason } }
+    })
+    const wallet = await world.connect({ wallet: seed, limits: { tries_max: 1, patience_ms: 0 } })
+    const { isLive, received } = reading(wallet.orderEvents())
+    await until(isLive, "live")
+    for (const reply of [
+      refused(503, "SERVICE_UNAVAILABLE", "Overloaded"),
+      refused(429, "RateLimitExceeded", "RateLimitExceeded")
+    ]) {
+      const { length } = world.sockets
+      world.answers.set("/authorize", () => reply)
+      world.last.drop(4010, "credential expired or revoked")
+      await later(world, () => world.sockets.length > length && isLive(), "reconnected")
+    }
+    assert.notInclude(
+      received.flatMap((event) => (event.kind === "state" ? [event.state.type] : [])),
+      "ended"
+    )
+    world.answers.set("/authorize", () => refused(400, "BAD_REQUEST", "InvalidSignature"))
+    world.last.drop(4010, "credential expired or revoked")
+    await until(() => lastState(received) === "ended", "it ends with a final refusal")
+    wallet.close()
+  })
+
   it("rejects after a final refusal", async () => {
     const world = new World()
     const refused = await world.connect({ token: "BAD" })

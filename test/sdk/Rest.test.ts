@@ -2,7 +2,8 @@
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { assert, describe, it } from "vitest"
 import { ExchangeError, keyOf } from "../../src/sdk/index.ts"
-import { login, type Reply, seed, World } from "./World.ts"
+import { ServerClock } from "../../src/sdk/ServerClock.ts"
+import { EPOCH_MS, login, type Reply, seed, World } from "./World.ts"
 
 const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
 const order = {
@@ -110,6 +111,33 @@ describe("a call", () => {
   })
 })
 
+describe("a call that its caller ends during the request", () => {
+  it("rejects with the caller's reason, and is not repeated, also where it is safe to repeat", async () => {
+    const world = fast()
+    const stop = new AbortController()
+    const exchange = await world.connect({
+      key: seed,
+      environment: {
+        ...world.environment,
+        fetch: async (url, init) => {
+          if (url.includes("/market/time")) return world.environment.fetch(url, init)
+          await world.environment.fetch(url, init).catch(() => {})
+          stop.abort("enough")
+          throw new TypeError("aborted")
+        }
+      }
+    })
+    const { signal } = stop
+    for (const call of [
+      exchange.order.create(order, { signal }),
+      exchange.order.amend({ ...order, order_id }, { signal })
+    ])
+      assert.strictEqual(await call.catch((error: unknown) => error), "enough")
+    assert.lengthOf(world.asks("/order/create"), 1)
+    assert.deepStrictEqual(world.slept, [])
+  })
+})
+
 describe("the clock", () => {
   it("follows the gateway, whatever the machine's clock shows", async () => {
     const world = fast()
@@ -119,6 +147,15 @@ describe("the clock", () => {
     assert.strictEqual(exchange.clock.offset_ms, -3_600_000)
     await exchange.user.me()
     assert.strictEqual(Number(world.asked[0]!.headers.get("x-timestamp-ms")), world.gatewayTime())
+  })
+
+  it("is that of the reading and half of its round trip later", () => {
+    const world = fast()
+    const clock = new ServerClock(world.environment)
+    world.now_ms = 5_000
+    // sent at 1 s, read by the gateway at 3 s
+    clock.set(EPOCH_MS + 3_000 + 90_000, 1_000)
+    assert.deepStrictEqual([clock.error_ms, clock.offset_ms, clock.now()], [2_000, 90_000, EPOCH_MS + 95_000])
   })
 
   it("is corrected once after a stale timestamp", async () => {
@@ -179,6 +216,40 @@ describe("a wallet", () => {
     world.now_ms += 550_000
     const { token } = (await exchange.user.me()) as unknown as { readonly token: string }
     assert.strictEqual(token, "Bearer TK3")
+  })
+
+  it("does not renew a token that another call has replaced meanwhile", async () => {
+    const world = fast()
+    world.answers.set("/authorize", (_, times) => ({ body: { ...login, token: `TK${times}` } }))
+    const late = Promise.withResolvers<void>()
+    const revoked = refusal(401, "UNAUTHORIZED", { reason: "RevokedToken" })
+    const answer = (asked: { readonly headers: Headers }) =>
+      asked.headers.get("authorization") === "Bearer TK1" ? revoked : { body: { list: [] } }
+    world.answers.set("/user/me", answer)
+    world.answers.set("/order/history", answer)
+    const { fetch } = world.environment
+    const exchange = await world.connect({
+      wallet: seed,
+      environment: {
+        ...world.environment,
+        // its refusal arrives after the other call is over
+        fetch: async (url, init) => {
+          const response = await fetch(url, init)
+          if (url.includes("/order/history")) await late.promise
+          return response
+        }
+      }
+    })
+    const slow = exchange.order.history()
+    while (world.asks("/order/history").length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await exchange.user.me()
+    late.resolve()
+    await slow
+    assert.lengthOf(world.asks("/authorize"), 2)
+    assert.deepStrictEqual(
+      world.asks("/order/history").map(({ headers }) => headers.get("authorization")),
+      ["Bearer TK1", "Bearer TK2"]
+    )
   })
 
   it("does not log in again after a ban", async () => {
@@ -422,6 +493,11 @@ describe("a call that an overloaded gateway refused", () => {
     assert.deepStrictEqual([error.reason, error.outcome], ["Overloaded", "refused"])
     await exchange.order.cancel({ ...order, order_id })
     assert.deepStrictEqual(world.slept, [])
+    // nor calls of the same rate limit
+    world.answers.set("/order/cancel-all", () => busy)
+    await failureOf(exchange.order.cancelAll({ sub_account_address: vault }))
+    await exchange.order.cancel({ ...order, order_id })
+    assert.deepStrictEqual(world.slept, [])
   })
 })
 
@@ -454,6 +530,14 @@ describe("a new order", () => {
     const exchange = await world.connect({ key: seed })
     const error = await failureOf(exchange.order.create(order))
     assert.deepStrictEqual([error.reason, error.outcome], ["SubAccountFrozen", "unknown"])
+  })
+
+  it("of a batch that is refused as a whole rejects", async () => {
+    const world = fast()
+    world.answers.set("/order/create-batch", () => refusal(403, "FORBIDDEN", { reason: "MissingScope" }))
+    const exchange = await world.connect({ key: seed })
+    const error = await failureOf(exchange.order.createBatch({ orders: [order, order] }))
+    assert.deepStrictEqual([error.status, error.reason, error.outcome], [403, "MissingScope", "refused"])
   })
 
   it("of a batch is recognized after an unanswered attempt; the others keep their results", async () => {

@@ -1,7 +1,8 @@
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { Context, Effect, Layer, Logger, type Scope } from "effect"
 import { Redis } from "effect/persistence"
-import { assert, describe, it } from "vitest"
+import { TestClock } from "effect/testing"
+import { assert, describe, it } from "@effect/vitest"
 import { userIdOf } from "../../../src/domain/Address.ts"
 import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
@@ -19,9 +20,9 @@ import { InvalidationBus } from "../../../src/services/operations/InvalidationBu
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { eventually, suite } from "../../contracts/NoticesContract.ts"
 import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
+import { until } from "../../../verification/harness/Wait.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { link, running } from "../../doubles/RedisLinks.ts"
-import { until, WAIT_MS } from "../../../verification/harness/Wait.ts"
 
 const database = SqliteStores.credentials
 const root_address = `0x${"12".repeat(32)}`
@@ -68,9 +69,43 @@ const keyNo = (n: number) => ({
   require_body_hash: undefined
 })
 
+describe("a gateway whose subscription begins or is lost", () => {
+  it.effect("receives missed each time, and once a second without one", () =>
+    Effect.gen(function* () {
+      let listener: RedisLink.Listener | undefined
+      const link = Layer.mock(RedisLink.RedisLink)({
+        server: () => undefined,
+        listen: (_, given) => Effect.sync(() => void (listener = given))
+      })
+      const bus = RedisInvalidationBus.layer.pipe(
+        Layer.provide([link, Layer.succeed(Redis.Redis, {} as Redis.Redis["Service"]), NodeIds.layer])
+      )
+      const { listen } = yield* Effect.provide(InvalidationBus, yield* Layer.build(bus))
+      let missed = 0
+      yield* listen(({ type }) => Effect.sync(() => void (type === "missed" && missed++)))
+      const count = (ms: number) =>
+        Effect.map(TestClock.adjust(ms), () => {
+          const counted = missed
+          missed = 0
+          return counted
+        })
+      yield* count(100)
+      // a loss and a new subscription between two reports
+      for (const isSubscribed of [true, false, true]) {
+        listener!.subscribed(isSubscribed)
+        assert.strictEqual(yield* count(10), 1)
+      }
+      assert.strictEqual(yield* count(10_000), 0)
+      listener!.subscribed(false)
+      assert.strictEqual(yield* count(5_000), 6)
+    })
+  )
+})
+
 describe.skipIf(!isRedisInstalled)("Redis", () => {
   suite("Redis", link, RedisInvalidationBus.layer.pipe(Layer.provide(NodeIds.layer)))
 
+  const CHANNEL = "gateway:notices"
   const TRIES = 3
   /** A link whose first messages are not published. */
   const failing = Layer.effect(
@@ -102,17 +137,24 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     const bus = yield* Effect.provide(InvalidationBus, context)
     const received: Array<string> = []
     yield* bus.listen((notice) => Effect.sync(() => void received.push(notice.type)))
-    const redis = Context.get(context, Redis.Redis)
-    const numberOf = redis.send<ReadonlyArray<unknown>>("PUBSUB", "NUMSUB", "gateway:notices")
-    return { bus, received, redis, numberOf }
+    return { bus, received }
   })
-  const untilSubscribed = Effect.fnUntraced(function* (
-    count: number,
-    { numberOf }: Effect.Success<ReturnType<typeof joined>>
-  ) {
-    const isSubscribed = async () => Number((await Effect.runPromise(numberOf))[1]) >= count
-    yield* Effect.promise(() => until("subscribed", isSubscribed, WAIT_MS))
-  })
+  const subscribed = (server: RedisServer, count: number) =>
+    Effect.promise(() =>
+      until(`${count} are subscribed`, () =>
+        server.use(async (client) => {
+          const subscriptions = await client.pubSubNumSub(CHANNEL)
+          return Number(subscriptions[CHANNEL]) >= count
+        })
+      )
+    )
+  /** Another gateway publishes texts, in order. */
+  const say = (server: RedisServer, ...texts: ReadonlyArray<string>) =>
+    Effect.promise(() =>
+      server.use(async (client) => {
+        for (const text of texts) await client.publish(CHANNEL, text)
+      })
+    )
   const run = (test: Effect.Effect<void, unknown, Scope.Scope>) =>
     Effect.runPromise(Effect.scoped(test).pipe(Effect.provide(Logger.layer([]))))
   const asIs = Layer.effect(Redis.Redis, Redis.Redis)
@@ -123,7 +165,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
       Effect.gen(function* () {
         const server = yield* running()
         const [publisher, other] = [yield* joined(server, failing), yield* joined(server, asIs)]
-        yield* untilSubscribed(2, other)
+        yield* subscribed(server, 2)
         yield* publisher.bus.publish({ type: "ban", user_id: "u" })
         yield* eventually(() => other.received.includes("ban"))
         assert.strictEqual(countOf(other.received, "ban"), 1)
@@ -135,14 +177,12 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
       Effect.gen(function* () {
         const server = yield* running()
         const gateway = yield* joined(server, asIs)
-        yield* untilSubscribed(1, gateway)
-        yield* gateway.redis.send("PUBLISH", "gateway:notices", '{"by":"1","notice":{"type":"ban","user_id":"u"}}')
+        yield* subscribed(server, 1)
+        const known = '{"by":"1","notice":{"type":"ban","user_id":"u"}}'
+        yield* say(server, known)
         yield* eventually(() => gateway.received.includes("ban"))
         const before = countOf(gateway.received, "missed")
-        for (const text of ['{"by":"1","notice":{"type":"party","party_id":"p"}}', "no JSON"]) {
-          yield* gateway.redis.send("PUBLISH", "gateway:notices", text)
-          yield* gateway.redis.send("PUBLISH", "gateway:notices", '{"by":"1","notice":{"type":"ban","user_id":"u"}}')
-        }
+        yield* say(server, '{"by":"1","notice":{"type":"party","party_id":"p"}}', known, "no JSON", known)
         yield* eventually(() => countOf(gateway.received, "ban") === 3)
         assert.strictEqual(countOf(gateway.received, "missed"), before + 2)
       })

@@ -1,4 +1,4 @@
-import { Context, type Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Context, type Duration, Effect, Exit, Fiber, Layer, Logger, Queue, Scope } from "effect"
 import { Redis } from "effect/persistence"
 import { assert, describe, it } from "vitest"
 import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
@@ -41,8 +41,46 @@ class Cut {
   )
 }
 
+/** A link on which each round waits until the test lets it pass. */
+class Gate {
+  /** Rounds that wait. */
+  waiting = 0
+  isOpen = true
+  private readonly permits = Queue.unbounded<void>().pipe(Effect.runSync)
+  /** Lets one round pass, and waits until the next one waits. */
+  readonly pass = Effect.suspend(() => {
+    this.waiting--
+    return Effect.andThen(
+      Queue.offer(this.permits, undefined),
+      eventually(() => this.waiting === 1)
+    )
+  })
+  /** Holds the rounds from the next one on. */
+  readonly close = Effect.suspend(() => {
+    this.isOpen = false
+    return eventually(() => this.waiting === 1)
+  })
+  readonly layer = Layer.effect(
+    Redis.Redis,
+    Effect.map(Redis.Redis, (redis) =>
+      Redis.Redis.of({
+        ...redis,
+        eval: (script) => {
+          const run = redis.eval(script)
+          return (...params) =>
+            Effect.suspend(() => {
+              if (this.isOpen) return run(...params)
+              this.waiting++
+              return Effect.andThen(Queue.take(this.permits), run(...params))
+            })
+        }
+      })
+    )
+  )
+}
+
 /** Joins the fleet until it is killed: what it had written stays until its lease is over. */
-const join = (server: RedisServer, lease: Duration.Input = "1 hour", cut = new Cut()) =>
+const join = (server: RedisServer, lease: Duration.Input = "1 hour", cut: Pick<Cut, "layer"> = new Cut()) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
@@ -151,6 +189,64 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         for (const { settled } of [a, b, a, b]) yield* settled
         assert.isTrue(a.isPresent("v") && b.isPresent("u"))
         assert.deepStrictEqual([...a.changes, ...b.changes].sort(), ["+u", "+u", "+v", "+v"])
+      })
+    )
+  )
+
+  it(
+    "reports no user as gone after an outage before the other gateways have had time to write",
+    run((server) =>
+      Effect.gen(function* () {
+        const [cutA, cutB] = [new Cut(), new Cut()]
+        const [a, b, c] = [
+          yield* join(server, "1 hour", cutA),
+          yield* join(server, "1 hour", cutB),
+          yield* join(server)
+        ]
+        a.connected("u")
+        yield* eventually(() => b.isPresent("u") && c.isPresent("u"))
+        cutA.isCut = true
+        cutB.isCut = true
+        // the user reconnects to a gateway that cannot report it yet
+        a.disconnected("u")
+        b.connected("u")
+        yield* Effect.all([cutA.failed, cutB.failed], { concurrency: "unbounded" })
+        cutA.isCut = false
+        // the round that wrote the first of these is over when the second one is written
+        for (const user of ["x", "y"]) {
+          a.connected(user)
+          yield* eventually(() => c.isPresent(user))
+        }
+        assert.isTrue(a.isPresent("u"))
+        b.connected("z")
+        cutB.isCut = false
+        yield* eventually(() => a.isPresent("z"))
+        assert.deepStrictEqual(
+          a.changes.filter((change) => change.endsWith("u")),
+          ["+u"]
+        )
+      })
+    )
+  )
+
+  it(
+    "has settled only after a round that began later than the call, since the current one may have read before",
+    run((server) =>
+      Effect.gen(function* () {
+        const gate = new Gate()
+        const a = yield* join(server, "1 hour", gate)
+        a.connected("u")
+        yield* a.settled
+        yield* gate.close
+        // the round that waits has taken the changes before this one
+        a.disconnected("u")
+        const settled = yield* Effect.forkChild(a.settled, { startImmediately: true })
+        yield* gate.pass
+        assert.isUndefined(settled.pollUnsafe())
+        assert.isTrue(a.isPresent("u"))
+        yield* gate.pass
+        yield* Fiber.join(settled)
+        assert.isFalse(a.isPresent("u"))
       })
     )
   )

@@ -1,6 +1,7 @@
 /** Reads of the history beside commits. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { MINUTE_MS } from "../../../src/domain/Time.ts"
 import * as HistoryReads from "../../../src/layers/sql/HistoryReads.ts"
@@ -50,4 +51,18 @@ it.effect("candles have no gap where several close between the statements of a r
       [0, "10"]
     ])
   }).pipe(Effect.provide(layer))
+)
+
+it.effect("the last records leave out rows of a version that stored no record", () =>
+  Effect.gen(function* () {
+    const history = yield* History
+    const sql = yield* SqlClient.SqlClient
+    const row = { user_id: "u", topic: "position" as const, sub_account_address: "0x1", seq: 7 }
+    const known = { ...row, subject: "BTC-USDC", record: "{}" }
+    for (const one of [known, { ...row, subject: "ETH-USDC", record: null }])
+      yield* sql`INSERT INTO last_seqs ${sql.insert(one)}`
+    assert.deepStrictEqual(yield* history.lastRecords("u", "position"), [known])
+    assert.deepStrictEqual(yield* history.lastRecords("u", undefined), [known])
+    assert.deepStrictEqual(yield* history.lastRecords("u", "account_balance"), [])
+  }).pipe(Effect.provide(Layer.fresh(layer)))
 )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { DAY_MS, HOUR_MS } from "../../../src/domain/Time.ts"
@@ -253,6 +253,46 @@ describe("SqlNonceStore", () => {
         yield* TestClock.setTime(ahead + 60_001)
         yield* store.claim("rest", owner, "nonce-then")
       }).pipe(Effect.provide(Layer.fresh(SqlNonceStore.layer().pipe(Layer.provideMerge(memory)))))
+  )
+
+  it.effect("refuses the times of the oldest marks after they became one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [begin, range_ms, marks] = [1_767_225_600_000, 600_000, 5_001]
+      // makes the tables
+      yield* Effect.scoped(Layer.build(Layer.fresh(SqlNonceStore.layer())))
+      const digestOf = (range: number) => {
+        const digest = new Uint8Array(8)
+        new DataView(digest.buffer).setBigUint64(0, BigInt(begin + range * range_ms))
+        return digest
+      }
+      const mark = (range: number) => ({
+        space: "forgotten",
+        digest: digestOf(range),
+        expires_at_ms: begin + range * range_ms + 300_000
+      })
+      const all = Array.from({ length: marks }, (_, range) => mark(range))
+      for (const some of Arr.chunksOf(all, 500)) yield* sql`INSERT INTO windowed_nonces ${sql.insert(some)}`
+      // the mark of this nonce is one too many
+      const expires_at_ms = begin + marks * range_ms + 1_000
+      yield* sql`INSERT INTO windowed_nonces ${sql.insert({ space: "rest", digest: new Uint8Array(32), expires_at_ms })}`
+      yield* TestClock.setTime(expires_at_ms + HOUR_MS)
+      const store = Context.get(yield* Layer.build(Layer.fresh(SqlNonceStore.layer())), NonceStore)
+      const left = sql`SELECT 1 FROM windowed_nonces WHERE space = ${"rest"}`
+      for (let i = 0; (yield* left).length > 0; i++) {
+        assert.isBelow(i, 1_000, "the expired nonce was not deleted")
+        yield* Effect.yieldNow
+      }
+      const oldest = yield* sql`SELECT 1 FROM windowed_nonces WHERE digest IN (${digestOf(0)}, ${digestOf(1)})`
+      assert.lengthOf(oldest, 0, "they became one")
+      for (const at of [begin, begin + 500_000, begin + range_ms + 300_000]) {
+        yield* TestClock.setTime(at)
+        const refused = yield* Effect.flip(store.claim("rest", owner, `nonce-${at}`))
+        assert.strictEqual(refused._tag, "NonceStoreUnavailable")
+      }
+      yield* TestClock.setTime(begin + range_ms + 300_001)
+      yield* store.claim("rest", owner, "nonce-after")
+    }).pipe(Effect.provide(Layer.fresh(memory)))
   )
 
   it.effect("keeps the mark of a gateway that deleted more, when another one deletes less after it", () =>
