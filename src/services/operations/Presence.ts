@@ -18,6 +18,7 @@ export class Presence extends Context.Service<
     readonly connected: (user_id: string) => void
     /** A connection of the user closed. */
     readonly disconnected: (user_id: string) => void
+    /** Whether a live gateway has a connection of the user, as far as this gateway has read. */
     readonly isPresent: (user_id: string) => boolean
     readonly watch: (listener: PresenceListener) => Effect.Effect<void, never, Scope.Scope>
     /** Waits until listeners have received all changes that the fleet had recorded at the call. Has no time limit. */
