@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
 import { subAccountAddress } from "../../../src/domain/Address.ts"
+import * as Decimal from "../../../src/domain/Decimal.ts"
 import { BalanceReason, TransferStatus } from "../../../src/proto/gateway/v1/types.ts"
 import { ackOf, Bench, BTC, BUY, kinds, SELL, statusOf, trader } from "../Bench.ts"
 
@@ -124,6 +125,57 @@ describe("deposits", () => {
   })
 })
 
+describe("withdrawals", () => {
+  const withdraw = (bench: Bench, amount: string) =>
+    bench.send(alice, {
+      $case: "withdraw_funds",
+      value: { withdrawal_id: "w", asset: "USDC", amount, destination: "0xab" }
+    })
+  const transfers = (step: ReturnType<typeof withdraw>) =>
+    step.events.flatMap(({ event }) => (event?.$case === "transfer_changed" ? [event.value.transfer!] : []))
+
+  it("are emitted as pending with their debit, and complete after 5 s", () => {
+    const bench = new Bench()
+    bench.tick()
+    bench.open(alice, "1000")
+    const step = withdraw(bench, "400")
+    assert.deepStrictEqual(kinds(step), ["transfer_changed", "balance_changed"])
+    assert.deepInclude(transfers(step)[0], {
+      transfer_id: "w",
+      kind: BalanceReason.BALANCE_REASON_WITHDRAWAL,
+      amount: "400",
+      reference: "0xab",
+      status: TransferStatus.TRANSFER_STATUS_PENDING
+    })
+    assert.strictEqual(Reads.account(bench.state, alice.address)!.balances[0]!.wallet_balance, "600")
+    assert.strictEqual(withdraw(bench, "400").events.length, 0, "once per id")
+    assert.deepStrictEqual(transfers(bench.tick(4_998)), [])
+    const [completed, ...more] = transfers(bench.tick(1))
+    assert.deepStrictEqual(more, [])
+    assert.deepInclude(completed, {
+      transfer_id: "w",
+      status: TransferStatus.TRANSFER_STATUS_COMPLETED,
+      updated_time_ms: bench.now
+    })
+    assert.strictEqual(completed!.created_time_ms, bench.now - 5_000)
+  })
+})
+
+describe("rewards", () => {
+  it("are emitted with their transfer, and are paid by the fee account", () => {
+    const bench = new Bench()
+    bench.open(alice)
+    const before = bench.state.fees
+    const step = bench.send(alice, {
+      $case: "credit_reward",
+      value: { reward_id: "r", asset: "USDC", amount: "10" }
+    })
+    assert.deepStrictEqual(kinds(step), ["transfer_changed", "balance_changed"])
+    assert.strictEqual(bench.state.fees, before - Decimal.parse("10"))
+    assert.strictEqual(Reads.account(bench.state, alice.address)!.balances[0]!.wallet_balance, "10")
+  })
+})
+
 describe("transfers", () => {
   const move = (bench: Bench, amount: string, id = "t", to = second.address, from = alice) =>
     bench.send(from, {
@@ -152,6 +204,10 @@ describe("transfers", () => {
     assert.strictEqual(statusOf(move(bench, "401")).reason, "DuplicateRequestId")
     assert.strictEqual(statusOf(move(bench, "1", "u", bob.address)).reason, "SubAccountNotFound")
     assert.strictEqual(statusOf(move(bench, "1", "u", alice.address)).reason, "InvalidField")
+    const nobody = trader("nobody")
+    assert.strictEqual(statusOf(move(bench, "1", "u", nobody.address)).reason, "SubAccountNotFound")
+    const unknown = { ...alice, address: nobody.address }
+    assert.strictEqual(statusOf(move(bench, "1", "u", second.address, unknown)).reason, "SubAccountNotFound")
   })
 
   it("cannot use reserved margin or unrealised profit", () => {

@@ -47,6 +47,29 @@ describe("the simulated maker", () => {
     assert.isBelow(bench.state.orderNumber, 120)
   })
 
+  it("keeps the order of each level when it requotes", () => {
+    const bench = new Bench({ simMaker: true, indexSource: "manual" })
+    bench.index(BTC, "60000")
+    bench.tick()
+    /** Orders of a side, best price first. */
+    const levels = (side: number) =>
+      Reads.openOrders(bench.state, { symbol: BTC })
+        .filter((order) => order.side === side)
+        .toSorted((a, b) => (side === BUY ? -1 : 1) * (Number(a.price) - Number(b.price)))
+    const before = [levels(BUY), levels(SELL)]
+    assert.lengthOf(before[0]!, 10)
+    for (const index of ["60100", "59900"]) {
+      bench.index(BTC, index)
+      bench.tick()
+      const after = [levels(BUY), levels(SELL)]
+      assert.deepStrictEqual(
+        after.map((side) => side.map(({ order_id }) => order_id)),
+        before.map((side) => side.map(({ order_id }) => order_id))
+      )
+      assert.notStrictEqual(after[0]![0]!.price, before[0]![0]!.price)
+    }
+  })
+
   it("predicts whether a Tick changes anything", () => {
     const bench = new Bench({ simMaker: true, indexSource: "simulated" })
     bench.tick()

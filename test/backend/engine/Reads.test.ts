@@ -82,7 +82,12 @@ describe("reads", () => {
     )
     assert.strictEqual(Reads.order(bench.state, { order_id: id, sub_account_address: bob.address }), undefined)
     assert.strictEqual(Reads.openOrders(bench.state).length, 1)
+    assert.deepStrictEqual(
+      Reads.openOrders(bench.state, { sub_account_address: alice.address }).map(({ order_id }) => order_id),
+      [id]
+    )
     assert.strictEqual(Reads.openOrders(bench.state, { sub_account_address: bob.address }).length, 0)
+    assert.strictEqual(Reads.openOrders(bench.state, { sub_account_address: trader("nobody").address }).length, 0)
     assert.strictEqual(Reads.openOrders(bench.state, { symbol: "ETH-USDC" }).length, 0)
   })
 

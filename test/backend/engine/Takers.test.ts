@@ -78,6 +78,37 @@ describe("the simulated takers", () => {
     assert.strictEqual(position!.size, "1.801")
   })
 
+  it("draw the same orders in each version, because a journal has their Ticks only", () => {
+    const bench = live()
+    const orders = new Map<string, string>()
+    for (let second = 0; second < 15; second++)
+      for (const { event } of bench.tick().events) {
+        if (event?.$case !== "order_changed" || event.value.order!.user_id !== TAKERS_USER) continue
+        const { order_id, side, symbol } = event.value.order!
+        orders.set(order_id, `${second} ${side === BUY ? "buys" : "sells"} ${symbol}`)
+      }
+    assert.deepStrictEqual(
+      [...orders.values()],
+      [
+        "0 sells SOL-USDC",
+        "0 buys DOGE-USDC",
+        "3 sells BTC-USDC",
+        "3 buys ETH-USDC",
+        "3 sells SOL-USDC",
+        "4 buys DOGE-USDC",
+        "5 buys SOL-USDC",
+        "7 buys BTC-USDC",
+        "7 buys ETH-USDC",
+        "9 buys ETH-USDC",
+        "9 buys SOL-USDC",
+        "10 sells BTC-USDC",
+        "12 sells DOGE-USDC",
+        "13 sells BTC-USDC",
+        "13 buys DOGE-USDC"
+      ]
+    )
+  })
+
   it("follow from the journal, and are off without the maker", () => {
     const bench = live()
     for (let i = 0; i < 60; i++) bench.tick()

@@ -164,6 +164,16 @@ describe("a record", () => {
     assert.strictEqual(rankOf(), 5)
   })
 
+  it("has an event when a short position with a better return is ranked before it", () => {
+    const bench = opened()
+    bench.open(carol, "100000")
+    bench.place(carol, { side: SELL, qty: "0.1", price: "61000" })
+    bench.place(alice, { side: BUY, qty: "0.1", price: "61000" })
+    const step = bench.tick(1000)
+    const ranks = [bob, carol].map((user) => positions(step, user).map(({ adl_rank_indicator }) => adl_rank_indicator))
+    assert.deepStrictEqual(ranks, [[3], [5]])
+  })
+
   it("of a side without others, is first in line immediately and has no later event for it", () => {
     const bench = opened()
     const ranks = bench.events.flatMap(({ event }) =>
