@@ -64,6 +64,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
         assert.isFalse(yield* accounts.isWhitelisted(wallet("b")))
         assert.isUndefined(yield* accounts.activation(wallet("b")))
         assert.strictEqual(yield* redeem(late, wallet("b"), NOW), "true 12500")
+        assert.strictEqual(yield* redeem(late, wallet("c"), NOW), "used", "before its end")
       })
     )
 

@@ -124,6 +124,14 @@ describe("a new key", () => {
       { sub_account_addresses: [vault(2)] }
     ]
   }
+  test("takes a label of 64 characters and 20 blocks", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const blocks = Array.from({ length: 20 }, (_, i) => `10.0.${i}.0/24`)
+      const created = yield* keys.create(USER, keyNo(60, { label: "x".repeat(64), ip_allowlist: blocks }))
+      assert.deepInclude(created, { label: "x".repeat(64), ip_allowlist: blocks })
+    }))
+
   for (const [name, [reason, details, change]] of Object.entries(refusals)) {
     test(`is refused with ${name}, as is a change to it`, () =>
       Effect.gen(function* () {

@@ -21,6 +21,9 @@ const query: KlineQuery = {
   limit: 200
 }
 
+/** Reads of candles of the index. */
+let indexReads = 0
+
 /** Trades in minutes 0, 3 and 7; the engine is in minute 8. */
 const stage = Klines.layer.pipe(
   Layer.provideMerge(
@@ -33,13 +36,16 @@ const stage = Klines.layer.pipe(
   Layer.provideMerge(
     Layer.mock(Referee)({
       indexCandles: ({ end, interval, limit, symbol: of }) =>
-        of === symbol
-          ? Effect.succeed(
-              Array.from({ length: Math.min(limit, 5) }, (_, i) =>
-                flat(interval, end - (i + 1) * MINUTE_MS, "77", true)
+        Effect.suspend(() => {
+          indexReads++
+          return of === symbol
+            ? Effect.succeed(
+                Array.from({ length: Math.min(limit, 5) }, (_, i) =>
+                  flat(interval, end - (i + 1) * MINUTE_MS, "77", true)
+                )
               )
-            )
-          : Effect.fail(new RefereeUnavailable())
+            : Effect.fail(new RefereeUnavailable())
+        })
     })
   )
 )
@@ -125,6 +131,21 @@ describe("Klines", () => {
         const [day] = yield* list({ ...marks, interval: "D" })
         assert.strictEqual(day!.close, "99")
         assert.strictEqual(day!.end_time, START + DAY_MS)
+      })
+    )
+  )
+
+  it.effect("reads no candles of the index where the recorded ones are enough", () =>
+    seeded((list) =>
+      Effect.gen(function* () {
+        const reads = (part: Partial<KlineQuery>) =>
+          Effect.suspend(() => {
+            const before = indexReads
+            return Effect.map(list({ ...query, kind: "mark", ...part }), () => indexReads - before)
+          })
+        assert.strictEqual(yield* reads({ start_time: at(8) }), 0, "from the first recorded one")
+        assert.strictEqual(yield* reads({ start_time: at(8) - 1 }), 1)
+        assert.strictEqual(yield* reads({ kind: "trade" }), 0)
       })
     )
   )

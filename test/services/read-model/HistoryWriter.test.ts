@@ -30,11 +30,21 @@ const aWhile = Effect.forEach(Array.from({ length: 20 }), () =>
 const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
   const feed = new ScriptedFeed()
   const backend = new ScriptedBackend()
-  const state = { term: undefined as number | undefined, isCutOff: false, isHung: false, commits: 0, resigned: 0 }
+  const state = {
+    term: undefined as number | undefined,
+    isCutOff: false,
+    isHung: false,
+    commits: 0,
+    comparisons: 0,
+    resigned: 0
+  }
   const released = Latch.makeUnsafe(false)
   const own = History.of({
     ...history,
-    position: Effect.suspend(() => (state.isCutOff ? new HistoryUnavailable({}) : history.position)),
+    position: Effect.suspend(() => {
+      state.comparisons++
+      return state.isCutOff ? new HistoryUnavailable({}) : history.position
+    }),
     commit: (projection) =>
       Effect.suspend(() => {
         if (state.isCutOff) return new HistoryUnavailable({})
@@ -291,6 +301,32 @@ describe("gateways that share a history", () => {
       a.state.isCutOff = false
       yield* eventually("written", () => late.pollUnsafe() !== undefined)
       assert.isTrue(yield* Fiber.join(late))
+    })
+  )
+
+  it.effect("compare themselves with the history every 100 ms, and every 10 ms while a read waits", () =>
+    Effect.gen(function* () {
+      const { a, b, tell } = yield* two
+      a.state.term = undefined
+      tell(balances(1, 2))
+      yield* eventually("shown", () => b.seq() === 2)
+      const comparisons = (ms: number) =>
+        Effect.suspend(() => {
+          const before = b.state.comparisons
+          return Effect.map(
+            Effect.forEach(Array.from({ length: ms / 10 }), () => TestClock.adjust("10 millis")),
+            () => b.state.comparisons - before
+          )
+        })
+      yield* comparisons(200)
+      const idle = yield* comparisons(600)
+      assert.isAtLeast(idle, 2)
+      assert.isAtMost(idle, 4, "each follows a pause, and a wait for the next event")
+      yield* Effect.forkChild(b.reads.user(alice), { startImmediately: true })
+      yield* comparisons(200)
+      const waiting = yield* comparisons(600)
+      assert.isAtLeast(waiting, 40)
+      assert.isAtMost(waiting, 61)
     })
   )
 
