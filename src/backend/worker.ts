@@ -1,10 +1,10 @@
 /**
  * The backend as a worker thread of the gateway's process. It serves on the loopback port with the given secret and
  * posts the port once it serves. On request it posts its metrics or stops gracefully. After a failure it posts the
- * error and exits with code 1.
+ * error and ends.
  */
 import { parentPort, workerData } from "node:worker_threads"
-import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
 import * as Backend from "./Backend.ts"
 import type { WorkerData, WorkerMessage, WorkerRequest } from "./Embedded.ts"
 import type { Settings } from "./Settings.ts"
@@ -45,5 +45,5 @@ parentPort!.on("message", (request: WorkerRequest) => {
   if (request === "stop") fiber.interruptUnsafe()
   else post({ metrics: metrics() })
 })
-const exit = await Effect.runPromise(Fiber.await(fiber))
-process.exit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+await Effect.runPromise(Fiber.await(fiber))
+process.exit()

@@ -77,13 +77,24 @@ describe("an interrupted restore", () => {
     assert.strictEqual(await start(), restored.epoch)
   })
 
+  it("does not begin while a backend uses the directory, and says what to stop", async () => {
+    const journal = Journal.open(journalPath(directory), () => assert.fail("there is a journal"))
+    try {
+      assert.match(`${await outcome(restore(directory, saved))}`, /Error: another backend is using .*; stop it or/u)
+    } finally {
+      journal.close()
+    }
+    assert.deepStrictEqual(restoring(), [])
+    await Effect.runPromise(restore(directory, saved))
+  })
+
   it("keeps its copy until another one is complete", async () => {
     const { sync } = await vi.importActual<typeof Directory>("../../src/backend/journal/Directory.ts")
     vi.mocked(Directory.sync).mockImplementation((path) => {
       if (path.includes("replaced-")) throw new Error("the power fails")
       sync(path)
     })
-    assert.match(`${await outcome(restore(directory, directory))}`, /the power fails/u)
+    assert.match(`${await outcome(restore(directory, directory))}`, /the restore failed: the power fails/u)
     vi.mocked(Directory.sync).mockReset()
     assert.match(await start(), /was interrupted: run it again/u)
 
