@@ -6,6 +6,7 @@ import type { Depth } from "../../src/domain/Enumerations.ts"
 import { LocalBook } from "../../src/client/LocalBook.ts"
 import { type Clocks, Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
 import { BookTopic, changedLevels } from "../../src/ws/BookTopic.ts"
+import type { MarketChange } from "../../src/services/markets/MarketView.ts"
 import { FakeMarket, SYMBOL } from "../../verification/harness/WebSocketWorld.ts"
 
 const stillClocks: Clocks = { now: () => 0, monotonic: () => 0 }
@@ -144,13 +145,41 @@ describe("BookTopic, of a book that is read", () => {
     const limits = { outbound_bytes: 1e6, outbound_age_ms: 1e6 }
     const outbox = new Outbox(sink, new Flusher(stillClocks, assert.isUndefined), limits, { end: assert.fail })
     topic.members.add(outbox)
-    const run = () => {
-      topic.run(0)
+    const flushed = () => {
       outbox.flush()
       return sent.splice(0)
     }
-    return { market, run, topic }
+    const run = () => {
+      topic.run(0)
+      return flushed()
+    }
+    return { market, run, flushed, topic }
   }
+
+  it("is sent every 20, 20, 100 or 200 ms, as its depth has it", () => {
+    const { service } = new FakeMarket()
+    const intervals = ([1, 50, 200, 1000] as const).map(
+      (depth) => new BookTopic(`orderbook.${depth}.${SYMBOL}`, SYMBOL, depth, service, () => 0).interval_ms
+    )
+    assert.deepStrictEqual(intervals, [20, 20, 100, 200])
+  })
+
+  it("is sent in full at a reset, though no level differs", () => {
+    const { market, run, flushed, topic } = started()
+    market.move([["10", "1"]], [["11", "1"]])
+    run()
+    assert.deepStrictEqual(run(), [])
+    let change: MarketChange | undefined
+    market.service.follow((changes) => (change = changes.at(-1)))
+    market.move([["10", "2"]], [])
+    assert.strictEqual(topic.take({ ...change!, reset: false }, 0), topic, "a change is sent at its interval")
+    assert.isUndefined(topic.take({ ...change!, reset: true }, 0))
+    assert.deepStrictEqual(
+      flushed().map(({ type }) => type),
+      ["snapshot"]
+    )
+    assert.isUndefined(topic.take({ ...change!, book: undefined, reset: false }, 0), "nothing of the book has changed")
+  })
 
   it("shows no book whose best bid and best ask touch", () => {
     const { market, run, topic } = started()

@@ -143,6 +143,32 @@ describe("Keepalive", () => {
     })
   )
 
+  it.effect("visits them ten times in the shortest deadline, and at most every 5 ms", () =>
+    Effect.gen(function* () {
+      for (const [limits, round] of [
+        [{ auth_deadline_ms: 200 }, 20],
+        [{ silence_ms: 300 }, 30],
+        [{ ping_interval_ms: 400 }, 40],
+        [{ outbound_age_ms: 500 }, 50],
+        [{ outbound_age_ms: 20 }, 5],
+        [{ auth_deadline_ms: 60_000, silence_ms: 60_000, ping_interval_ms: 60_000, outbound_age_ms: 60_000 }, 1_000]
+      ] as const) {
+        let visits = 0
+        const sources = {
+          health: { sequencer: () => link(0), referee: () => link(0) },
+          lease: { overdue_ms: () => 0 }
+        }
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* Keepalive.run(() => [{ tick: () => void visits++ }], { ...defaults, ...limits }, sources)
+            for (let i = 0; i < 4; i++) yield* TestClock.adjust(round)
+          })
+        )
+        assert.strictEqual(visits, 4, JSON.stringify(limits))
+      }
+    })
+  )
+
   it("counts 10 s of either backend or of the lease for private sockets, 60 s of the sequencer for public ones", () => {
     const lost = (sequencer: number, referee: number, lease = 0) =>
       Keepalive.lostFor(defaults, {
@@ -154,6 +180,7 @@ describe("Keepalive", () => {
     assert.deepStrictEqual(lost(10_000, 10_000), { private: false, public: false })
     assert.deepStrictEqual(lost(10_001, 0), { private: true, public: false })
     assert.deepStrictEqual(lost(0, 90_000), { private: true, public: false })
+    assert.deepStrictEqual(lost(60_000, 0), { private: true, public: false })
     assert.deepStrictEqual(lost(60_001, 0), { private: true, public: true })
   })
 })
