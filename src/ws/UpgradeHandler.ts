@@ -67,7 +67,7 @@ export const handleUpgrades = Effect.fnUntraced(function* (
       for (const listener of previous) listener.call(server, request, socket, head)
       return
     }
-    if (hostsOf(request.rawHeaders) !== 1) return refuseUpgrade(socket, 400, oneHost, [])
+    if (hostsOf(request.rawHeaders) !== 1) return refuseUpgrade(socket, 400, oneHost)
     const peer = peerOf(request)
     const ip = clientIpOf(peer.address, peer.forwarded, limits.trusted_proxies)
     const refused = admission.refusalOf(endpoints[path]!, ip)

@@ -2,14 +2,15 @@
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import * as ApiError from "../domain/ApiError.ts"
-import { httpStatusOf, type Reason } from "../domain/Reason.ts"
+import { httpStatusOf } from "../domain/Reason.ts"
+import type { OpenReason } from "../services/operations/InProcessFeeds.ts"
 
 /** Writes the response and closes the socket. `fields` are header lines. */
 export const refuseUpgrade = (
   socket: Duplex,
   status: number,
   { code, details, message }: Pick<ApiError.ApiError, "code" | "message" | "details">,
-  fields: ReadonlyArray<string> = ["Retry-After: 1"]
+  fields: ReadonlyArray<string> = []
 ): void => {
   const body = JSON.stringify({ code, message, details })
   const head = [
@@ -23,6 +24,6 @@ export const refuseUpgrade = (
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy())
 }
 
-/** Refuses with the status and the body of a reason. */
-export const refuseFor = (socket: Duplex, reason: Reason): void =>
-  refuseUpgrade(socket, httpStatusOf(reason), ApiError.ofReason(reason))
+/** Refuses for now, with the status and the body of a reason. */
+export const refuseFor = (socket: Duplex, reason: OpenReason): void =>
+  refuseUpgrade(socket, httpStatusOf(reason), ApiError.ofReason(reason), ["Retry-After: 1"])

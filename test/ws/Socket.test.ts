@@ -127,16 +127,22 @@ describe("the opening handshake", () => {
       const world = new World()
       yield* start(world)
       const cases = [
-        [{}, "POST /ws HTTP/1.1", "405", "MethodNotAllowed"],
-        [{ Upgrade: "h2c" }, undefined, "400", "upgrade must be websocket"],
-        [{ "Sec-WebSocket-Key": "short" }, undefined, "400", "sec-websocket-key"],
-        [{ "Sec-WebSocket-Version": "7" }, undefined, "400", "sec-websocket-version"],
-        [{ "Sec-WebSocket-Protocol": "a b" }, undefined, "400", "sec-websocket-protocol"],
-        [{ "Sec-WebSocket-Extensions": "=;" }, undefined, "400", "sec-websocket-extensions"]
+        [{}, "POST /ws HTTP/1.1", "405", "MethodNotAllowed", "Allow: GET"],
+        [{}, "GET /elsewhere HTTP/1.1", "404", "NoSuchRoute", ""],
+        [{}, "GET /toString HTTP/1.1", "404", "NoSuchRoute", ""],
+        [{ host: "other" }, undefined, "400", "one Host header", ""],
+        [{ Upgrade: "h2c" }, undefined, "400", "upgrade must be websocket", ""],
+        [{ "Sec-WebSocket-Key": "short" }, undefined, "400", "sec-websocket-key", ""],
+        [{ "Sec-WebSocket-Version": "7" }, undefined, "400", "sec-websocket-version", "Sec-WebSocket-Version: 13, 8"],
+        [{ "Sec-WebSocket-Protocol": "a b" }, undefined, "400", "sec-websocket-protocol", ""],
+        [{ "Sec-WebSocket-Extensions": "=;" }, undefined, "400", "sec-websocket-extensions", ""]
       ] as const
-      for (const [fields, line, status, word] of cases) {
+      for (const [fields, line, status, word, field] of cases) {
         const raw = yield* open(world)
-        assert.match(yield* raw.request(fields, line), new RegExp(`^HTTP/1\\.1 ${status} `, "u"))
+        const head = yield* raw.request(fields, line)
+        assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `, "u"))
+        assert.include(head, field)
+        assert.notInclude(head, "Retry-After", "the same request fails again")
         yield* raw.until(() => raw.ended)
         assert.include(raw.bytes.toString(), word)
       }
