@@ -67,3 +67,19 @@ it("the window has the numbers that its minutes give, however they come, change 
     })
   )
 })
+
+it("the high and the low leave the window each by itself", () => {
+  const at = (minute: number, price: number): Candle => flat("1", minute * MINUTE_MS, String(price), true)
+  const extremes = (prices: ReadonlyArray<number>) => {
+    const window = new DayWindow()
+    for (const [i, price] of prices.entries()) window.put(at(i, price))
+    window.numbers(0n)
+    // the first minute leaves
+    window.advance(DAY_MS + MINUTE_MS)
+    const { high, low } = window.numbers(0n)
+    return [Decimal.format(high), Decimal.format(low)]
+  }
+  assert.deepStrictEqual(extremes([1, 5, 3]), ["5", "3"], "the low leaves")
+  assert.deepStrictEqual(extremes([5, 1, 3]), ["3", "1"], "the high leaves")
+  assert.deepStrictEqual(extremes([3, 1, 5]), ["5", "1"], "neither leaves")
+})

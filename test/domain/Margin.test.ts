@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "fast-check"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import * as Margin from "../../src/domain/Margin.ts"
 import * as OrderRules from "../../src/domain/OrderRules.ts"
@@ -260,6 +261,37 @@ describe("the bounds of margin", () => {
     )
     const { closedOpenFee, entry: rest } = Margin.settle(entry, { size: -1n, value: 10n, fee: 0n, lock: undefined })
     assert.deepStrictEqual([closedOpenFee, rest.openFee], [4n, 6n])
+  })
+
+  it("at the liquidation price the equity covers the maintenance margin, and a tick beyond it does not", () => {
+    const { ONE } = Decimal
+    let shown = 0
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.constantFrom(1n, -1n),
+        // values from the first tier to the last
+        FastCheck.bigInt({ min: 1n, max: 2_000_000n }),
+        FastCheck.integer({ min: 1, max: 2_000 }),
+        FastCheck.integer({ min: 1, max: 500 }),
+        (side, lots, dollars, perMille) => {
+          const size = lots * (ONE / 1_000n)
+          const entryValue = lots * BigInt(dollars) * (ONE / 10n)
+          const cushion = (entryValue * BigInt(perMille)) / 1_000n
+          const price = Margin.liquidationPrice(tiers, limits, side * size, entryValue, cushion)
+          if (price === undefined) return
+          shown++
+          /** Equity less maintenance margin at a price. */
+          const room = (at: bigint) => {
+            const value = (size * at) / ONE
+            return cushion + side * (value - entryValue) - Margin.maintenanceMargin(tiers, value)
+          }
+          assert.isTrue(room(price) >= 0n, "the position holds at the price")
+          assert.isTrue(room(price - side * limits.tick) < 0n, "and not a tick beyond it")
+        }
+      ),
+      { numRuns: 1_000, seed: 1 }
+    )
+    assert.isAbove(shown, 300)
   })
 
   it("a liquidation price at either limit of the market is shown, and none beyond it", () => {
