@@ -64,6 +64,10 @@ describe("the flows of fills", () => {
     assert.deepStrictEqual([both.trade_count, both.executions], [2, 2])
   })
 
+  it("are not changed by those of nothing", () => {
+    for (const flows of [opened, closed, noFlows]) assert.deepStrictEqual(plus(noFlows, flows), flows)
+  })
+
   it("keep what it cost exact over a turn to the other side", () => {
     const flip = flowsOf(
       execution({ side: "Sell", exec_qty: "0.5", exec_price: "61000", exec_value: "30500", closed_size: "0.2" }),

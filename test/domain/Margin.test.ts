@@ -243,6 +243,7 @@ describe("the bounds of margin", () => {
     for (const [i, tier] of tiers.slice(0, -1).entries()) {
       assert.deepStrictEqual([Margin.tierAt(tiers, tier.limit), Margin.tierAt(tiers, tier.limit + 1n)], [i, i + 1])
     }
+    assert.strictEqual(Margin.tierAt(tiers, tiers.at(-1)!.limit + 1n), tiers.length - 1, "beyond all limits")
   })
 
   it("the share of an opening fee that a reduction takes out is rounded up", () => {

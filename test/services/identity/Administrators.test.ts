@@ -180,14 +180,16 @@ describe("a password hash", () => {
       hash.replace("N=16384", "N=8192"),
       hash.replace("N=16384", "N=262144"),
       hash.replace("r=8", "r=9"),
+      hash.replace("r=8", "r=0"),
       hash.replace("p=1", "p=5"),
+      hash.replace("p=1", "p=0"),
       hash.replace("scrypt", "argon2"),
       `${hash}B`,
       ""
     ])
       assert.isUndefined(parsePasswordHash(text), text)
     const largest = hash.replace("N=16384,r=8,p=1", "N=131072,r=8,p=4")
-    for (const text of [hash, largest]) assert.isDefined(parsePasswordHash(text), text)
+    for (const text of [hash, hash.replace("r=8", "r=1"), largest]) assert.isDefined(parsePasswordHash(text), text)
   })
 })
 
@@ -212,5 +214,7 @@ describe("a file of administrators", () => {
     assert.match(wrong[2]!, /^line 6: /u)
     assert.match(wrong[3]!, /^line 7: .*password/u)
     assert.notInclude(wrong.join(), "plain text")
+    for (const value of ["null", "[]", "7", '"alice"'])
+      assert.deepStrictEqual(parseAdminUsers(value).wrong, ["line 1: expected one JSON object"], value)
   })
 })
