@@ -320,6 +320,9 @@ describe("a kept response", () => {
     const [hits, misses] = await lookups()
     for (let i = 0; i < 4; i++) await get(`${m}/recent-trade?symbol=BTC-USDC`)
     assert.deepStrictEqual(await lookups(), [hits! + 3, misses! + 1])
+    world.allowed = false
+    assert.strictEqual((await get(`${m}/recent-trade?symbol=BTC-USDC`)).status, 429)
+    assert.deepStrictEqual(await lookups(), [hits! + 4, misses! + 1], "a refusal is written once, from memory")
   })
 })
 
