@@ -28,7 +28,8 @@ const writeHeader = (bytes: Buffer, first: number, payload: number): void => {
 }
 
 const deflate = (plain: Buffer): Buffer => {
-  const payload = plain.subarray(plain[1]! < 126 ? 2 : plain[1] === 126 ? 4 : 10)
+  // of at least DEFLATE_FROM_BYTES: the length is in the next 2 or 8 bytes
+  const payload = plain.subarray(plain[1] === 126 ? 4 : 10)
   const packed = deflateRawSync(payload, { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_SYNC_FLUSH })
   const length = packed.length - 4 // the trailing 00 00 ff ff is implied, RFC 7692 7.2.1
   if (length >= payload.length) return plain

@@ -5,12 +5,12 @@ import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { CurrentMetricsRegistry, layer as metrics } from "../../src/services/operations/MetricsRegistry.ts"
 import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
+import { textsOf } from "../../src/ws/Frame.ts"
 import { Hub } from "../../src/ws/Hub.ts"
 import { Outbox } from "../../src/ws/Outbox.ts"
 import { PrivateFeed } from "../../src/ws/PrivateFeed.ts"
 import { SYMBOL, USER, World } from "../../verification/harness/WebSocketWorld.ts"
 
-const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
 const limits = { outbound_bytes: 1e6, outbound_age_ms: 1e6 }
 
 it.effect("counts the subscriptions of each kind of topic, and follows nobody after its end", () =>
@@ -30,7 +30,19 @@ it.effect("counts the subscriptions of each kind of topic, and follows nobody af
       scope
     )
     const hub = Context.get(built, Hub)
-    const outbox = () => new Outbox(sink, hub.flusher, limits, { end: assert.fail })
+    const written = new Map<Outbox, Array<string>>()
+    const outbox = () => {
+      const texts: Array<string> = []
+      const sink = {
+        deflated: false,
+        pending: () => 0,
+        write: (bytes: Buffer) => void texts.push(...textsOf(bytes)),
+        whenTaken: () => {}
+      }
+      const made = new Outbox(sink, hub.flusher, limits, { end: assert.fail })
+      written.set(made, texts)
+      return made
+    }
     const counted = Effect.map(Context.get(built, CurrentMetricsRegistry).text, (text) =>
       ["trade", "orderbook", "private"].map((kind) =>
         Number(text.split(`\ngateway_ws_subscriptions{topic="${kind}"} `)[1]?.split("\n")[0])
@@ -46,6 +58,11 @@ it.effect("counts the subscriptions of each kind of topic, and follows nobody af
     assert.deepStrictEqual(yield* counted, [1, 3, 1])
     hub.leave(`orderbook.50.${SYMBOL}`, second)
     assert.deepStrictEqual(yield* counted, [1, 2, 1])
+    first.flush()
+    second.flush()
+    const [ofFirst, ofSecond] = [first, second].map((each) => written.get(each)!.map((text) => JSON.parse(text).topic))
+    assert.deepStrictEqual(ofFirst, [`orderbook.50.${SYMBOL}`, `orderbook.1.${SYMBOL}`, `trade.${SYMBOL}`])
+    assert.deepStrictEqual(ofSecond, [], "nothing of a topic that was left")
     assert.deepStrictEqual([market.followers, users.followers], [1, 1])
     yield* Scope.close(scope, Exit.void)
     assert.deepStrictEqual([market.followers, users.followers], [0, 0])

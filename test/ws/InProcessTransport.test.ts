@@ -21,6 +21,9 @@ describe("a line without a socket", () => {
     assert.deepStrictEqual(await Effect.runPromise(Stream.runCollect(Stream.take(line.messages, 1))), ["one"])
     assert.strictEqual(line.pending(), 0)
     assert.strictEqual(taken, 1)
+    line.write(new Frame("two").plain)
+    assert.deepStrictEqual(await Effect.runPromise(Stream.runCollect(Stream.take(line.messages, 1))), ["two"])
+    assert.strictEqual(taken, 1, "each callback runs once")
   })
 
   it("delivers what was written before it was closed, then the reason", async () => {

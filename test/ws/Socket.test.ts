@@ -279,6 +279,23 @@ describe("what a socket reads", () => {
     await destroyed.promise
   })
 
+  it("counts an incomplete message from its first chunk, and releases it with its last", () => {
+    const counted: Array<readonly [bytes: number, chunks: number | undefined]> = []
+    const hold = () => ({ set: (bytes: number, chunks?: number) => void counted.push([bytes, chunks]) })
+    const socket = new WebSocketOf({} as never, false, defaults, hold)
+    const message = masked(TEXT, JSON_PING)
+    socket.take(message)
+    assert.deepStrictEqual(counted, [], "a message in one chunk counts nothing")
+    socket.take(message.subarray(0, 8))
+    socket.take(message.subarray(8, 10))
+    socket.take(message.subarray(10))
+    const [first, second, last] = counted
+    assert.strictEqual(first![1], 1)
+    assert.strictEqual(second![1], 2)
+    assert.strictEqual(second![0], first![0] + 2)
+    assert.deepStrictEqual(last, [0, 0])
+  })
+
   it("answers the last of many pings of a peer that does not read", () => {
     /** A network socket whose peer reads when the test says so. */
     const sent: Array<Buffer> = []
