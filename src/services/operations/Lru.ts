@@ -22,7 +22,6 @@ export class Lru<K, V> {
     this.entries.set(key, value)
   }
   delete(key: K): void {
-    if (key === this.newest) this.newest = undefined
     this.entries.delete(key)
   }
 }

@@ -96,6 +96,25 @@ describe("the lists", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("refuse a market that does not exist, each of them", () =>
+    Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      const request = { symbol: "NO-SUCH" }
+      for (const list of [
+        lists.openOrders,
+        lists.orders,
+        lists.executions,
+        lists.executionsAt,
+        lists.closedPnls,
+        lists.fundingPayments,
+        lists.transactions
+      ])
+        assert.deepInclude(yield* Effect.flip(list(tokenCaller, request) as Effect.Effect<unknown, unknown>), {
+          reason: "SymbolNotFound"
+        })
+    }).pipe(Effect.provide(policies({})))
+  )
+
   it.effect("show open orders with the position of the user stream that they hold", () => {
     const { asked, layer } = world()
     return Effect.gen(function* () {
