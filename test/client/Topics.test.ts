@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
 import { checksum } from "../../src/domain/Book.ts"
 import { ARGS_MAX } from "../../src/domain/TopicNames.ts"
-import { FAULTS_MAX } from "../../src/client/Topics.ts"
+import { FAULTS_MAX, type Subscribed, Topics } from "../../src/client/Topics.ts"
 import { FakeGateway, type FakeSocket, type Message, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
 
 const topic = "orderbook.50.BTC-USDC"
@@ -236,6 +236,16 @@ describe("a subscription", () => {
       assert.deepStrictEqual(gateway.states, ["connecting", "live"])
     })
   )
+
+  it("of nothing is complete at once; without a connection it is not made", () => {
+    const topics = new Topics(["trade.BTC-USDC"], { now: () => 0, emit: () => assert.fail(), disconnect: assert.fail })
+    const results: Array<Subscribed> = []
+    const done = (result: Subscribed): void => void results.push(result)
+    topics.subscribe([], done)
+    topics.subscribe(["trade.BTC-USDC"], done)
+    topics.subscribe(["trade.BTC-USDC", "order"], done)
+    assert.deepStrictEqual(results, [{ accepted: [], resume: undefined }, undefined, undefined])
+  })
 
   it.effect("reports a resume that failed, whatever the order of the replies", () =>
     Effect.gen(function* () {

@@ -154,6 +154,16 @@ describe("the frames of a sequencer", () => {
     )
   })
 
+  it("have no fork where the history has none, and its name where it has one", async () => {
+    const forkOf = async (fork: string) => {
+      const position = { ...start, fork: fork === "" ? undefined : fork }
+      const { frames } = await framesOf(1, position, 4_000, (call) => call.write(frame([1], { fork })))
+      return EventFrames.read(frames[0]!.bytes).map((each) => each.type === "events" && each.fork)
+    }
+    assert.deepStrictEqual(await forkOf(""), [undefined])
+    assert.deepStrictEqual(await forkOf("f"), ["f"])
+  })
+
   for (const [what, position] of [
     ["without a position", undefined],
     ["that no longer keeps the position", start]
@@ -165,8 +175,13 @@ describe("the frames of a sequencer", () => {
       })
       assert.deepStrictEqual([frames[0]!.first, frames[0]!.before], [41, 1_040])
       assert.deepStrictEqual(
-        asked.map(({ from_seq }) => from_seq),
-        position === undefined ? [41] : [1, 41]
+        asked.map(({ fork, from_seq }) => [from_seq, fork]),
+        position === undefined
+          ? [[41, "f"]]
+          : [
+              [1, "f"],
+              [41, "f"]
+            ]
       )
     })
 })
