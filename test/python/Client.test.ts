@@ -29,7 +29,8 @@ describe.skipIf(!hasPython)("the Python client", () => {
   let other: Client
   let vault: string
   beforeAll(async () => {
-    exchange = await startExchange({ env: { SIM_MAKER: "on" } })
+    // without takers, which would fill the quotes of a bot
+    exchange = await startExchange({ env: { SIM_MAKER: "on", SIM_TAKERS: "off" } })
     other = await connect({ url: exchange.url, wallet: newSeed() })
     vault = (await other.user.subAccounts()).list[0]!.sub_account_address
     await other.account.faucet({ sub_account_address: vault, asset: "USDC", amount: "100000" })
