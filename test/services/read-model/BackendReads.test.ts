@@ -161,6 +161,21 @@ describe("BackendReads", () => {
     )
   )
 
+  it.effect("reads the alert of a pool that the stream has reported", () =>
+    reading(({ apply, backend, markets, reads }) =>
+      Effect.gen(function* () {
+        const reported = pool({ equity: "77" })
+        apply(body.pool(reported))
+        backend.instruments = [instrument()]
+        backend.pool = { pool: pool(), alert: alert() }
+        yield* reads.statics
+        yield* TestClock.adjust(0)
+        assert.deepStrictEqual(markets.view.pool(symbol), reported)
+        assert.deepStrictEqual(markets.view.alert(symbol), alert())
+      })
+    )
+  )
+
   it.effect("answers the fifth read of a pool", () =>
     reading(({ backend, markets, reads }) =>
       Effect.gen(function* () {
