@@ -164,7 +164,7 @@ describe("BookTopic, of a book that is read", () => {
     assert.deepStrictEqual(intervals, [20, 20, 100, 200])
   })
 
-  it("is sent in full at a reset, though no level differs", () => {
+  it("is sent in full at a reset, at once", () => {
     const { market, run, flushed, topic } = started()
     market.move([["10", "1"]], [["11", "1"]])
     run()

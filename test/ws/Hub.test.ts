@@ -13,60 +13,64 @@ import { SYMBOL, USER, World } from "../../verification/harness/WebSocketWorld.t
 
 const limits = { outbound_bytes: 1e6, outbound_age_ms: 1e6 }
 
-it.effect("counts the subscriptions of each kind of topic, and follows nobody after its end", () =>
-  Effect.gen(function* () {
-    const { health, market, users } = new World()
-    const scope = yield* Scope.make()
-    const built = yield* Layer.buildWithScope(
-      Layer.provideMerge(
-        Hub.layer,
-        Layer.mergeAll(
-          metrics,
-          Layer.succeed(MarketView, market.service),
-          Layer.succeed(UserStreams, users.streams),
-          Layer.succeed(BackendHealth, health)
-        )
-      ),
-      scope
-    )
-    const hub = Context.get(built, Hub)
-    const written = new Map<Outbox, Array<string>>()
-    const outbox = () => {
-      const texts: Array<string> = []
-      const sink = {
-        deflated: false,
-        pending: () => 0,
-        write: (bytes: Buffer) => void texts.push(...textsOf(bytes)),
-        whenTaken: () => {}
-      }
-      const made = new Outbox(sink, hub.flusher, limits, { end: assert.fail })
-      written.set(made, texts)
-      return made
-    }
-    const counted = Effect.map(Context.get(built, CurrentMetricsRegistry).text, (text) =>
-      ["trade", "orderbook", "private"].map((kind) =>
-        Number(text.split(`\ngateway_ws_subscriptions{topic="${kind}"} `)[1]?.split("\n")[0])
+it.effect(
+  "counts the subscriptions of each kind of topic, sends nothing of one that was left, and follows nobody after its end",
+  () =>
+    Effect.gen(function* () {
+      const { health, market, users } = new World()
+      const scope = yield* Scope.make()
+      const built = yield* Layer.buildWithScope(
+        Layer.provideMerge(
+          Hub.layer,
+          Layer.mergeAll(
+            metrics,
+            Layer.succeed(MarketView, market.service),
+            Layer.succeed(UserStreams, users.streams),
+            Layer.succeed(BackendHealth, health)
+          )
+        ),
+        scope
       )
-    )
-    assert.deepStrictEqual(yield* counted, [0, 0, 0])
-    const [first, second] = [outbox(), outbox()]
-    for (const each of [first, second])
-      hub.join(`orderbook.50.${SYMBOL}`, { kind: "orderbook", symbol: SYMBOL, depth: 50 }, each)
-    hub.join(`orderbook.1.${SYMBOL}`, { kind: "orderbook", symbol: SYMBOL, depth: 1 }, first)
-    hub.join(`trade.${SYMBOL}`, { kind: "trade", symbol: SYMBOL }, first)
-    hub.attach(new PrivateFeed(USER, outbox(), assert.fail), assert.fail)
-    assert.deepStrictEqual(yield* counted, [1, 3, 1])
-    hub.leave(`orderbook.50.${SYMBOL}`, second)
-    assert.deepStrictEqual(yield* counted, [1, 2, 1])
-    first.flush()
-    second.flush()
-    const [ofFirst, ofSecond] = [first, second].map((each) => written.get(each)!.map((text) => JSON.parse(text).topic))
-    assert.deepStrictEqual(ofFirst, [`orderbook.50.${SYMBOL}`, `orderbook.1.${SYMBOL}`, `trade.${SYMBOL}`])
-    assert.deepStrictEqual(ofSecond, [], "nothing of a topic that was left")
-    assert.deepStrictEqual([market.followers, users.followers], [1, 1])
-    yield* Scope.close(scope, Exit.void)
-    assert.deepStrictEqual([market.followers, users.followers], [0, 0])
-    // a restart reaches no connection
-    users.restart("s2")
-  })
+      const hub = Context.get(built, Hub)
+      const written = new Map<Outbox, Array<string>>()
+      const outbox = () => {
+        const texts: Array<string> = []
+        const sink = {
+          deflated: false,
+          pending: () => 0,
+          write: (bytes: Buffer) => void texts.push(...textsOf(bytes)),
+          whenTaken: () => {}
+        }
+        const made = new Outbox(sink, hub.flusher, limits, { end: assert.fail })
+        written.set(made, texts)
+        return made
+      }
+      const counted = Effect.map(Context.get(built, CurrentMetricsRegistry).text, (text) =>
+        ["trade", "orderbook", "private"].map((kind) =>
+          Number(text.split(`\ngateway_ws_subscriptions{topic="${kind}"} `)[1]?.split("\n")[0])
+        )
+      )
+      assert.deepStrictEqual(yield* counted, [0, 0, 0])
+      const [first, second] = [outbox(), outbox()]
+      for (const each of [first, second])
+        hub.join(`orderbook.50.${SYMBOL}`, { kind: "orderbook", symbol: SYMBOL, depth: 50 }, each)
+      hub.join(`orderbook.1.${SYMBOL}`, { kind: "orderbook", symbol: SYMBOL, depth: 1 }, first)
+      hub.join(`trade.${SYMBOL}`, { kind: "trade", symbol: SYMBOL }, first)
+      hub.attach(new PrivateFeed(USER, outbox(), assert.fail), assert.fail)
+      assert.deepStrictEqual(yield* counted, [1, 3, 1])
+      hub.leave(`orderbook.50.${SYMBOL}`, second)
+      assert.deepStrictEqual(yield* counted, [1, 2, 1])
+      first.flush()
+      second.flush()
+      const [ofFirst, ofSecond] = [first, second].map((each) =>
+        written.get(each)!.map((text) => JSON.parse(text).topic)
+      )
+      assert.deepStrictEqual(ofFirst, [`orderbook.50.${SYMBOL}`, `orderbook.1.${SYMBOL}`, `trade.${SYMBOL}`])
+      assert.deepStrictEqual(ofSecond, [], "nothing of a topic that was left")
+      assert.deepStrictEqual([market.followers, users.followers], [1, 1])
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual([market.followers, users.followers], [0, 0])
+      // a restart reaches no connection
+      users.restart("s2")
+    })
 )

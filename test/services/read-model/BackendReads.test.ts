@@ -176,7 +176,7 @@ describe("BackendReads", () => {
     )
   )
 
-  it.effect("answers the fifth read of a pool", () =>
+  it.effect("takes the answer to the fifth read of a pool", () =>
     reading(({ backend, markets, reads }) =>
       Effect.gen(function* () {
         backend.instruments = [instrument()]

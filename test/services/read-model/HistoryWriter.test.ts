@@ -304,7 +304,7 @@ describe("gateways that share a history", () => {
     })
   )
 
-  it.effect("compare themselves with the history every 100 ms, and every 10 ms while a read waits", () =>
+  it.effect("compare themselves with the history every 200 ms, and every 10 ms while a read waits", () =>
     Effect.gen(function* () {
       const { a, b, tell } = yield* two
       a.state.term = undefined
