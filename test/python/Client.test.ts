@@ -26,7 +26,7 @@ const programs = [
 describe.skipIf(!hasPython)("the Python client", () => {
   const folder = temporaryFolder("python")
   let exchange: Exchange
-  /** An exchange without takers: nobody fills the quotes of a maker. */
+  /** An exchange without takers: nobody else fills the orders of a bot. */
   let quiet: Exchange
   let other: Client
   let vault: string
@@ -98,8 +98,8 @@ describe.skipIf(!hasPython)("the Python client", () => {
   }
 
   /** A seller whose funds other sales have not used up. */
-  const openSeller = async () => {
-    const { trader: seller } = await openTrader()
+  const openSeller = async (at = exchange) => {
+    const { trader: seller } = await openTrader(at)
     const { sub_account_address } = (await seller.user.subAccounts()).list[0]!
     await seller.account.faucet({ sub_account_address, asset: "USDC", amount: "90000" })
     return { seller, sub_account_address }
@@ -348,16 +348,36 @@ asyncio.run(taker.main(1))`
   })
 
   it("keeps a grid, and continues it after a restart", SLOW, async () => {
-    const first = runExample("grid.py", "1")
-    // until one of the grid's bids is filled
-    await sellUntilEnd(other, vault, first)
-    assert.match((await first)[0]!, /^Buy at \d/u)
-    const state = JSON.parse(readFileSync(join(folder.path, "grid.json"), "utf8")) as { since: { seq: number } }
-    assert.isAbove(state.since.seq, 0)
+    // nobody buys: each fill is one of a bid
+    const { env, trader } = await openTrader(quiet)
+    const { seller, sub_account_address } = await openSeller(quiet)
+    const state = { ...env, GRID_STATE: join(folder.path, "kept-grid.json") }
+    const runGrid = async () => {
+      const bot = runPython([join(examples, "grid.py"), "1"], state)
+      await sellUntilEnd(seller, sub_account_address, bot)
+      const { code, errors, lines } = await bot
+      assert.strictEqual(code, 0, errors)
+      return lines
+    }
+    try {
+      const [first, second] = [await runGrid(), await runGrid()]
+      assert.match(first[0]!, /^Buy at \d/u)
+      assert.match(second[0]!, /^Buy at \d/u)
+      // it has built no second grid, and each whole fill has placed one order
+      const whole = [...first, ...second].filter((line) => line.endsWith(", open 0")).length
+      const sides = (await trader.order.history({})).list.map(({ side }) => side)
+      assert.deepStrictEqual(
+        [sides.filter((side) => side === "Buy").length, sides.filter((side) => side === "Sell").length],
+        [4, 4 + whole]
+      )
+    } finally {
+      trader.close()
+      seller.close()
+    }
   })
 
   it("places no order of a grid twice after a crash between an order and its record", SLOW, async () => {
-    const { env, trader } = await openTrader()
+    const { env, trader } = await openTrader(quiet)
     const state = { ...env, GRID_STATE: join(folder.path, "crashed-grid.json") }
     // ends where a fill has placed the opposite order, the ninth, and is not saved
     const program = `import os, grid
@@ -365,7 +385,7 @@ place, save, placed = grid.Grid.place, grid.Grid.save, []
 grid.Grid.place = lambda self, *order: (placed.append(order), place(self, *order))
 grid.Grid.save = lambda self, since: os._exit(7) if len(placed) > 8 else save(self, since)
 grid.main(9)`
-    const { seller, sub_account_address } = await openSeller()
+    const { seller, sub_account_address } = await openSeller(quiet)
     try {
       const first = runPython(["-c", program], state)
       await until("orders of the grid", async () => (await trader.order.realtime({})).list.length > 0, WAIT_MS)
@@ -383,7 +403,7 @@ grid.main(9)`
   })
 
   it("builds one grid after a crash between its first orders", { timeout: 150_000 }, async () => {
-    const { env, trader } = await openTrader()
+    const { env, trader } = await openTrader(quiet)
     const state = { ...env, GRID_STATE: join(folder.path, "half-grid.json") }
     // ends where the third order is placed
     const program = `import os, grid
@@ -397,7 +417,7 @@ grid.Grid.place = killed
 grid.main(9)`
     // refused ones too: some are past the market
     const orders = async () => (await trader.order.history({})).list.map(({ price, side }) => `${side} ${price}`)
-    const { seller, sub_account_address } = await openSeller()
+    const { seller, sub_account_address } = await openSeller(quiet)
     try {
       const first = await runPython(["-c", program], state)
       assert.strictEqual(first.code, 7, first.errors)
