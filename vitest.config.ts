@@ -11,7 +11,7 @@ const alone = [
 ]
 
 /** Files that take more than a minute: they begin first, so that no worker ends long after the others. */
-const long = ["page/Page", "cli/Screens", "docs/Snippets"].map((name) => `/test/${name}.test.ts`)
+const long = ["page/Page", "docs/Snippets", "e2e/RestoreFleet"].map((name) => `/test/${name}.test.ts`)
 
 /** The long files, then the others in Vitest's own order. */
 class LongFilesFirst extends BaseSequencer {

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { bundled } from "../Bundle.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
+import { type Session, startSession } from "./Commands.ts"
 import { afterwards, lasting, type Part, type Step, story } from "./Story.ts"
 import { onTerminal, type Run } from "./Terminal.ts"
 
@@ -43,6 +44,7 @@ describe("the command line", { timeout: 600_000 }, () => {
   let program: string
   let port: number
   let exchange: Run
+  let session: Session
   const shown: Array<string> = []
   const kept = new Map<string, string>()
   const env = () => ({
@@ -60,12 +62,9 @@ describe("the command line", { timeout: 600_000 }, () => {
     DRAIN_MS: "50",
     NODE_COMPILE_CACHE: join(folder, "compiled")
   })
-  const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}, rows?: number): Run =>
-    onTerminal([process.execPath, program, ...args], {
-      cwd: folder,
-      env: { ...env(), ...more },
-      ...(rows === undefined ? {} : { rows })
-    })
+  /** The program in a process of its own. */
+  const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}): Run =>
+    onTerminal([process.execPath, program, ...args], { cwd: folder, env: { ...env(), ...more } })
 
   /** Replaces the paths and the port of this run by the defaults. */
   const withDefaults = (screen: string): string =>
@@ -78,11 +77,9 @@ describe("the command line", { timeout: 600_000 }, () => {
   /** Runs a command to its end; repeats it until `until` matches. */
   const ran = async (step: Step, args: ReadonlyArray<string>) => {
     for (const deadline = Date.now() + LATER_MS; ;) {
-      const run = terminal(args, step.env)
-      const code = await run.ends()
-      const screen = run.screen()
-      if (step.until?.test(screen) !== false) return { code, screen }
-      assert.isBelow(Date.now(), deadline, `${step.type} never shows ${step.until}:\n${screen}`)
+      const ran = await session.run(args, step.env)
+      if (step.until?.test(ran.screen) !== false) return ran
+      assert.isBelow(Date.now(), deadline, `${step.type} never shows ${step.until}:\n${ran.screen}`)
     }
   }
 
@@ -125,8 +122,10 @@ describe("the command line", { timeout: 600_000 }, () => {
     exchange = terminal([])
     await exchange.shows(/Try next:/u)
     await exchange.shows(/npx trading-gateway/u)
+    session = await startSession({ cwd: folder, env: env() })
   }, 180_000)
   afterAll(async () => {
+    await session?.close()
     exchange.interrupt()
     await exchange.ended
     rmSync(folder, { recursive: true, force: true })
@@ -154,11 +153,11 @@ describe("the command line", { timeout: 600_000 }, () => {
   })
 
   it("fits a terminal of 24 rows", async () => {
-    const seed = { GATEWAY_SEED: "22".repeat(32) }
+    const small = await startSession({ cwd: folder, env: { ...env(), GATEWAY_SEED: "22".repeat(32) }, rows: 24 })
     const done = async (args: ReadonlyArray<string>) => {
-      const run = terminal(args, seed, 24)
-      assert.strictEqual(await run.ends(), 0, run.screen())
-      return run.screen()
+      const { code, screen } = await small.run(args)
+      assert.strictEqual(code, 0, screen)
+      return screen
     }
     await done(["faucet", "10000"])
     const address = /"sub_account_address":"(0x[0-9a-f]+)"/u.exec(await done(["keys", "show", "--json"]))![1]
@@ -185,6 +184,7 @@ describe("the command line", { timeout: 600_000 }, () => {
     assert.lengthOf(watched.split("\n"), 23)
     assert.match(watched, /… 9 more lines$/u)
     await done(["order", "cancel-all"])
+    await small.close()
   })
 
   it("prints the screens of docs/cli.md", async () => {

@@ -55,27 +55,38 @@ export const screenOf = (output: string): string => {
     .trimEnd()
 }
 
+export interface TerminalOptions {
+  readonly cwd?: string
+  readonly env: Readonly<Record<string, string>>
+  /** Default: 60. */
+  readonly rows?: number
+}
+
 export interface Run {
+  /** Everything that was printed. */
+  readonly output: () => string
   /** The screen now. */
   readonly screen: () => string
+  /** Waits until `isSeen`, which is called after each output; fails as `shows` does. */
+  readonly prints: (isSeen: () => boolean) => Promise<void>
   /** Waits until the screen matches; fails if the program ends first, or after {@link LIMIT_MS}. */
   readonly shows: (what: RegExp) => Promise<void>
+  readonly type: (text: string) => void
   /** Types Ctrl-C. */
   readonly interrupt: () => void
   /** The exit code, after the program has ended. */
   readonly ended: Promise<number | null>
   /** As `ended`; kills the program and fails with its screen after {@link LIMIT_MS}. */
   readonly ends: () => Promise<number | null>
+  /** Closes the terminal, which ends the program. */
+  readonly kill: () => void
 }
 
 /** Longest wait for a screen or an end, in ms; long enough for a busy machine. */
 const LIMIT_MS = 60_000
 
 /** Starts a program in a terminal. */
-export const onTerminal = (
-  command: ReadonlyArray<string>,
-  options: { readonly cwd?: string; readonly env: Readonly<Record<string, string>>; readonly rows?: number }
-): Run => {
+export const onTerminal = (command: ReadonlyArray<string>, options: TerminalOptions): Run => {
   const child = spawn("/usr/bin/python3", ["-c", PTY, String(options.rows ?? 60), ...command], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, TERM: "xterm-256color", NO_COLOR: "", ...options.env },
@@ -96,15 +107,37 @@ export const onTerminal = (
     })
   )
   const screen = () => screenOf(output)
+  const kill = () => void child.kill("SIGKILL")
+  const waitFor = (what: string, isSeen: () => boolean): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const done = (settle: () => void) => {
+        clearTimeout(timer)
+        waiting.delete(look)
+        settle()
+      }
+      const look = () => {
+        if (isSeen()) done(resolve)
+        else if (isOver) done(() => reject(new Error(`the program ended before it showed ${what}:\n${screen()}`)))
+      }
+      const timer = setTimeout(
+        () => done(() => reject(new Error(`no ${what} in ${LIMIT_MS} ms:\n${screen()}`))),
+        LIMIT_MS
+      )
+      waiting.add(look)
+      look()
+    })
   return {
+    output: () => output,
     screen,
+    prints: (isSeen) => waitFor("the output that is waited for", isSeen),
     ended,
+    type: (text) => void child.stdin.write(text),
     interrupt: () => void child.stdin.write("\u0003"),
+    kill,
     ends: () =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
-          // this kills the terminal too, which ends the program
-          child.kill("SIGKILL")
+          kill()
           reject(new Error(`the program did not end in ${LIMIT_MS} ms:\n${screen()}`))
         }, LIMIT_MS)
         void ended.then((code) => {
@@ -112,23 +145,6 @@ export const onTerminal = (
           resolve(code)
         })
       }),
-    shows: (what) =>
-      new Promise((resolve, reject) => {
-        const done = (settle: () => void) => {
-          clearTimeout(timer)
-          waiting.delete(look)
-          settle()
-        }
-        const look = () => {
-          if (what.test(screen())) done(resolve)
-          else if (isOver) done(() => reject(new Error(`the program ended before it showed ${what}:\n${screen()}`)))
-        }
-        const timer = setTimeout(
-          () => done(() => reject(new Error(`no ${what} in ${LIMIT_MS} ms:\n${screen()}`))),
-          LIMIT_MS
-        )
-        waiting.add(look)
-        look()
-      })
+    shows: (what) => waitFor(String(what), () => what.test(screen()))
   }
 }
