@@ -1,11 +1,13 @@
 /**
  * Runs once, before the tests: prints which adapters this machine can test, because tests of a program that is missing are
- * skipped; installs the packages of CCXT where they are missing; and bundles the programs that tests start.
+ * skipped; installs the packages of CCXT where they are missing; and prepares what many tests start: the programs, bundled, and
+ * the data directory of a PostgreSQL server.
  */
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
 import { ccxtFolder } from "../verification/ccxt/Ccxt.ts"
 import { binaries } from "../verification/harness/PostgresBinaries.ts"
+import { isPostgresInstalled, prepareData } from "../verification/harness/PostgresServer.ts"
 import { bundled } from "./Bundle.ts"
 import { install, isCurrent } from "./Installation.ts"
 
@@ -27,14 +29,17 @@ const ccxt = async (): Promise<void> => {
   )
 }
 
-export default async function setup(): Promise<void> {
+export default async function setup(): Promise<() => void> {
   const services = { PostgreSQL: postgres() }
   const here = Object.values(services).filter((version) => version !== undefined)
   const missing = Object.entries(services).flatMap(([name, version]) => (version === undefined ? [name] : []))
   console.log(`Adapters: memory, SQLite ${process.versions.sqlite}, gRPC, ${here.join(", ")}`)
   if (missing.length > 0) console.log(`Skipped, because it is not installed: ${missing.join(", ")}`)
+  const data = isPostgresInstalled ? await prepareData() : undefined
+  const teardown = () => data?.remove()
   // a planted fault is in the sources alone
-  if (process.env["PLANTED"] !== undefined) return
+  if (process.env["PLANTED"] !== undefined) return teardown
   await ccxt()
   process.env["PROGRAMS"] = await bundled()
+  return teardown
 }

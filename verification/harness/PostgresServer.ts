@@ -71,13 +71,28 @@ const serve = async (data: string, port: number, durable: boolean): Promise<Runn
   throw new Error(`PostgreSQL did not start:\n${log}`)
 }
 
-/** A new data directory. */
-const initialize = async (): Promise<TemporaryFolder> => {
-  const data = temporaryFolder("postgres")
+/** Creates a data directory in an empty folder. */
+const initialize = async (path: string): Promise<void> => {
   const user = owner()
-  if (user !== undefined) chownSync(data.path, user.uid, user.gid)
-  const options = ["-D", data.path, "-U", "gateway", "-A", "trust", "-E", "UTF8", "-N", "--no-locale"]
+  if (user !== undefined) chownSync(path, user.uid, user.gid)
+  const options = ["-D", path, "-U", "gateway", "-A", "trust", "-E", "UTF8", "-N", "--no-locale"]
   await promisify(execFile)(join(folder!, "initdb"), options, { ...user, cwd: "/" })
+}
+
+/** Creates the data directory that {@link PostgresServer.start} copies from then on: a copy takes a tenth of the processor time. */
+export const prepareData = async (): Promise<TemporaryFolder> => {
+  const data = temporaryFolder("postgres-template")
+  await initialize(data.path)
+  process.env["POSTGRES_TEMPLATE"] = data.path
+  return data
+}
+
+/** A new data directory. */
+const newData = async (): Promise<TemporaryFolder> => {
+  const data = temporaryFolder("postgres")
+  const { POSTGRES_TEMPLATE: template } = process.env
+  if (template === undefined) await initialize(data.path)
+  else await promisify(execFile)("cp", ["-a", `${template}/.`, data.path])
   return data
 }
 
@@ -106,7 +121,7 @@ export class PostgresServer {
   }
   /** Starts a new server, or a standby of another one. `durable`: commits are synced, for measurements. */
   static async start(primary?: PostgresServer, durable = primary?.durable ?? false): Promise<PostgresServer> {
-    const data = await (primary === undefined ? initialize() : copyOf(primary.port))
+    const data = await (primary === undefined ? newData() : copyOf(primary.port))
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
       const running = await serve(data.path, await freePort(), durable)
       if (running !== undefined) return new PostgresServer(data, running, durable)
@@ -134,7 +149,7 @@ export class PostgresServer {
   /** Deletes its data; it must be down. */
   async forget(): Promise<void> {
     this.data.remove()
-    this.data = await initialize()
+    this.data = await newData()
   }
   private signal(signal: NodeJS.Signals): void {
     // each client has a process of its own, which answers while the first process is suspended
