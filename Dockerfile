@@ -1,5 +1,5 @@
 # One image for both programs: the gateway, and with `src/backend/main.ts` as its command the backend.
-# test/deploy/Image.test.ts runs these steps in an empty folder and starts the result.
+# test/deploy/Image.test.ts runs these steps in an empty folder, with linked packages, and starts the result.
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./

@@ -12,8 +12,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Bundles are two folders below the project, as dist/bin is: the gateway finds its page from there. */
 const home = join(root, "node_modules")
 const PREFIX = ".programs-"
-/** Time after which a bundle is deleted, in ms. */
-const KEPT_MS = 24 * 60 * 60_000
+/** Time after which a bundle is deleted, in ms: longer than a run of the tests that uses it. */
+const KEPT_MS = 2 * 60 * 60_000
 
 /** Names the state of the sources by their paths, sizes and times. */
 const nameOf = (): string => {
