@@ -44,7 +44,16 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     projects: [
       // a process loads the sources once for all its files
-      { extends: true, test: { name: "shared", include: ["test/**/*.test.ts"], exclude: alone, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: "shared",
+          include: ["test/**/*.test.ts"],
+          exclude: alone,
+          isolate: false,
+          setupFiles: "test/threads.ts"
+        }
+      },
       { extends: true, test: { name: "alone", include: alone } }
     ]
   }
