@@ -206,7 +206,6 @@ export class Topics {
   disconnected(): void {
     const { connection } = this
     this.connection = undefined
-    this.resubscribing.clear()
     for (const book of this.books.values()) book.sound = false
     connection?.lose()
   }

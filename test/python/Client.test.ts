@@ -347,6 +347,30 @@ asyncio.run(taker.main(1))`
     }
   })
 
+  it("has a taker that ends when its stream ends for good, with the reason", SLOW, async () => {
+    const { env, trader } = await openTrader(quiet)
+    try {
+      // one that never trades, so that nothing but its stream shows it that its key is revoked
+      const program = `import asyncio, taker
+from decimal import Decimal
+taker.IMBALANCE = Decimal(2)
+follow = taker.Taker.follow
+async def followed(self):
+    print("follows", flush=True)
+    await follow(self)
+taker.Taker.follow = followed
+asyncio.run(taker.main(1))`
+      const [key] = (await trader.user.apiKeys()).list
+      const { code, errors } = await runPython(["-c", program], env, () => {
+        void trader.user.revokeApiKey({ api_key_id: key!.api_key_id })
+      })
+      assert.strictEqual(code, 1)
+      assert.match(errors, /FeedEnded/u)
+    } finally {
+      trader.close()
+    }
+  })
+
   it("keeps a grid, and continues it after a restart", SLOW, async () => {
     // nobody buys: each fill is one of a bid
     const { env, trader } = await openTrader(quiet)

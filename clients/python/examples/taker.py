@@ -107,9 +107,13 @@ async def main(trades: int) -> None:
         taker = Taker(exchange, await exchange.sub_account(), tick)
         (held,) = (await exchange.position.list(**taker.market)).list
         taker.size = held.size
-        follower = asyncio.ensure_future(taker.follow())
-        await taker.trade(trades)
-        follower.cancel()
+        tasks = {asyncio.ensure_future(taker.follow()), asyncio.ensure_future(taker.trade(trades))}
+        done, running = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in running:
+            task.cancel()
+        for task in done:
+            # raises where its stream ended for good: the size would stay as it was
+            task.result()
 
 
 if __name__ == "__main__":
