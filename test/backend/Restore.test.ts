@@ -68,8 +68,11 @@ describe("an interrupted restore", () => {
     await Effect.runPromise(Backup.backup(saved, join(directory, "restoring")))
     mkdirSync(join(directory, "replaced"))
     renameSync(join(directory, "backend"), join(directory, "replaced", "backend"))
+    // the copy that an earlier attempt had not finished
+    mkdirSync(join(directory, "restoring-2026-11-28.partial"))
     for (const source of [join(place.directory, "missing"), directory])
       assert.match(`${await outcome(restore(directory, source))}`, /there is no journal in/u)
+    assert.deepStrictEqual(restoring(), ["restoring"])
     assert.match(await start(), /was interrupted: run it again/u)
 
     const restored = await Effect.runPromise(restore(directory, saved))

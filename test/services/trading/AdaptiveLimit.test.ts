@@ -14,7 +14,7 @@ const rounds = (limit: AdaptiveLimit, count: number, delay_ms: number, from: num
 describe("a limit that follows the delay", () => {
   it("grows by its square root while it holds work back and the delay is below the target, up to its maximum", () => {
     const limit = new AdaptiveLimit(options)
-    assert.strictEqual(limit.value, 100)
+    assert.deepStrictEqual([limit.value, limit.delay_ms], [100, 0])
     rounds(limit, 1, 200, 0)
     assert.strictEqual(limit.value, 110)
     assert.strictEqual(limit.delay_ms, 200)

@@ -174,6 +174,28 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(2))))
   })
 
+  it.effect("the limit grows only where it holds commands back", () => {
+    const world = new World()
+    const limit = gauge("gateway_commands_limit")
+    /** Commands that are sent together, and shown a round later. */
+    const round = (first: number, count: number) =>
+      Effect.gen(function* () {
+        const seqs = Array.from({ length: count }, (_, i) => first + i)
+        for (const seq of seqs) yield* send(String(seq), String(seq))
+        yield* TestClock.adjust("60 millis")
+        for (const seq of seqs) {
+          yield* world.answer(String(seq), Exit.succeed(seq))
+          yield* world.show(seq)
+        }
+      })
+    return Effect.gen(function* () {
+      for (let i = 1; i <= 10; i++) yield* round(10 * i, 1)
+      assert.strictEqual(yield* limit, 4)
+      yield* round(200, 5)
+      assert.isAbove(yield* limit, 4)
+    }).pipe(Effect.provide(world.layer({ limits: { initial: 4, min: 1, max: 100, target_ms: 100 } })))
+  })
+
   it.effect("cancels are admitted first, regardless of the queue", () => {
     const world = new World()
     return Effect.gen(function* () {
