@@ -97,8 +97,7 @@ export const layer: Layer.Layer<
               AND (expires_time IS NULL OR expires_time > ${now_ms})
             RETURNING code_id`
           // detects a use or a revocation by another gateway since the code was read
-          if (used.length === 0)
-            return yield* new CodeUnusable({ why: faultOf(yield* codeWith(code_hash), now_ms) ?? "used" })
+          if (used.length === 0) return yield* new CodeUnusable({ why: faultOf(yield* codeWith(code_hash), now_ms) })
           return { badge, multiplier_bps }
         }).pipe(sql.withTransaction, Effect.catchTags({ SqlError: unavailable, SchemaError: unavailable }))
     })

@@ -50,10 +50,10 @@ export class AccessCodes extends Context.Service<
   }
 >()("gateway/services/AccessCodes") {}
 
-/** Why a code cannot be redeemed now; `undefined` if it can. */
-export const faultOf = (code: AccessCode | undefined, now_ms: number): typeof CodeUnusable.Type.why | undefined => {
+/** Why a code that cannot be redeemed cannot. */
+export const faultOf = (code: AccessCode | undefined, now_ms: number): typeof CodeUnusable.Type.why => {
   if (code === undefined) return "unknown"
   if (code.revoked) return "revoked"
   if (code.expires_time !== undefined && code.expires_time <= now_ms) return "expired"
-  return code.uses >= code.max_uses ? "used" : undefined
+  return "used"
 }

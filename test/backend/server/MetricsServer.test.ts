@@ -1,7 +1,9 @@
 /** The metrics port of a backend that runs alone. */
 import { credentials } from "@grpc/grpc-js"
+import { Effect } from "effect"
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { catalogue } from "../../../src/backend/server/BackendMetrics.ts"
+import { serve } from "../../../src/backend/server/MetricsServer.ts"
 import { SequencerClient } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { type BackendProcess, startBackend } from "../../../verification/harness/BackendProcess.ts"
@@ -47,4 +49,10 @@ it("exports each metric of its table, and counts committed turns", async () => {
 it("serves no other path", async () => {
   assert.strictEqual((await get("/")).status, 404)
   assert.strictEqual((await get("/metrics", "POST")).status, 404)
+})
+
+it("names the setting where its port is taken", async () => {
+  const port = backend.metricsPort!
+  const { message } = await Effect.runPromise(Effect.flip(Effect.scoped(serve("127.0.0.1", port, () => ""))))
+  assert.match(message, new RegExp(`^METRICS_PORT: cannot listen on 127\\.0\\.0\\.1:${port}: .*EADDRINUSE`, "u"))
 })

@@ -10,6 +10,7 @@ import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Bans, LAST_ORDER_AFTER } from "../../../src/services/rewards/Bans.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
 import { type Command, Sequencer } from "../../../src/services/Sequencer.ts"
+import { type Invalidation, InvalidationBus } from "../../../src/services/operations/InvalidationBus.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
@@ -110,6 +111,25 @@ describe("a ban", () => {
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [])
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("is announced to the other gateways, as is its end", () => {
+    const { layer } = world([])
+    const announced: Array<Invalidation> = []
+    const bus = Layer.succeed(InvalidationBus, {
+      publish: (invalidation) => Effect.sync(() => void announced.push(invalidation)),
+      listen: () => Effect.void
+    })
+    return Effect.gen(function* () {
+      yield* known
+      const bans = yield* Bans
+      const ended = { type: "ban", user_id } as const
+      yield* bans.ban(root, "")
+      assert.deepStrictEqual(announced, [ended])
+      yield* TestClock.adjust("1 second")
+      yield* bans.lift(root)
+      assert.deepStrictEqual(announced, [ended, ended])
+    }).pipe(Effect.provide(Layer.provide(layer, bus)))
   })
 
   it.effect("is lifted by a gateway that has not read it yet", () => {
