@@ -580,6 +580,20 @@ describe("the bounds of deleveraging and of pools", () => {
   })
 })
 
+describe("the alert of a pool", () => {
+  it("is emitted again where its ratio has changed by 0.01 since the last one", () => {
+    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC), poolBaseEquity: "100" })
+    const pool = bench.state.pools[0]!
+    bench.tick()
+    // without profit and loss its ratio stays 0
+    const again = ["0.01", "-0.01", "0.00999999", "-0.00999999"].map((told, i) => {
+      pool.toldRatio = n(told)
+      return alerts(bench.index(BTC, String(60_001 + i))).map(({ latest_pnl_ratio }) => latest_pnl_ratio)
+    })
+    assert.deepStrictEqual(again, [["0"], ["0"], [], []])
+  })
+})
+
 describe("deleveraging after a drawdown", () => {
   it("continues in a later step with the rest, while the ratio is at most -0.25", () => {
     const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC)
