@@ -580,6 +580,26 @@ describe("the bounds of deleveraging and of pools", () => {
   })
 })
 
+describe("a check of many accounts", () => {
+  it("can stop after each of them", () => {
+    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC) })
+    const { state } = bench
+    const [market] = state.markets
+    const traders = ["a", "b", "c", "d"].map((name) => trader(name))
+    bench.tick()
+    for (const one of traders) bench.open(one)
+    const due = traders.map((one) => positionOf(state.accountOf.get(one.address)!, market!))
+    Object.assign(state.standing, {
+      *takeDue() {
+        return due
+      }
+    })
+    const turn = begin(state, bench.now, undefined)
+    turn.repricedMarkets.add(market!)
+    assert.isAtLeast([...Liquidation.run(turn)].length, due.length)
+  })
+})
+
 describe("the alert of a pool", () => {
   it("is emitted again where its ratio has changed by 0.01 since the last one", () => {
     const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC), poolBaseEquity: "100" })
