@@ -606,8 +606,8 @@ describe("the alert of a pool", () => {
     const pool = bench.state.pools[0]!
     bench.tick()
     // without profit and loss its ratio stays 0
-    const again = ["0.01", "-0.01", "0.00999999", "-0.00999999"].map((told, i) => {
-      pool.toldRatio = n(told)
+    const again = ["0.01", "-0.01", "0.00999999", "-0.00999999"].map((last, i) => {
+      pool.toldRatio = n(last)
       return alerts(bench.index(BTC, String(60_001 + i))).map(({ latest_pnl_ratio }) => latest_pnl_ratio)
     })
     assert.deepStrictEqual(again, [["0"], ["0"], [], []])
