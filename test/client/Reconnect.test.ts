@@ -41,6 +41,43 @@ describe("a feed that lost its connection", () => {
     })
   )
 
+  it.effect("has no sound book and no subscription until it is connected again, and passes on what follows", () =>
+    Effect.gen(function* () {
+      const [book, trades, tickers] = ["orderbook.50.BTC-USDC", "trade.BTC-USDC", "tickers.BTC-USDC"]
+      const levels = { symbol: "BTC-USDC", depth: 50, bids: [["60000", "0.5"]], asks: [], ts: 1, mts: 1 }
+      const gateway = new FakeGateway((message, socket) => {
+        polite(message, socket)
+        if (message.op !== "subscribe") return
+        for (const topic of message.args)
+          if (topic === book)
+            socket.tell(topic, { type: "snapshot", ...levels, seq: 1, stream_id: "b", checksum: 3583956136 })
+          else socket.tell(topic, { type: "update", list: [] })
+      })
+      const feed = yield* gateway.open({ topics: [book, trades] })
+      const isSound = () => feed.book("BTC-USDC", 50)?.sound
+      const kinds = () => gateway.news.map(({ kind }) => kind).toSorted()
+      yield* settled(() => gateway.news.length === 2, "a message of each topic")
+      assert.deepStrictEqual([isSound(), feed.counts().connections, kinds()], [true, 1, ["orderbook", "trade"]])
+
+      gateway.reachable = false
+      gateway.last.drop()
+      yield* settled(() => gateway.states.at(-1) === "lost", "the loss")
+      assert.isFalse(isSound())
+      // the next connection subscribes to it
+      const sent = gateway.sockets[0]!.sent.length
+      assert.deepStrictEqual(yield* feed.subscribe([tickers]), [tickers])
+      assert.lengthOf(gateway.sockets[0]!.sent, sent)
+
+      gateway.reachable = true
+      yield* pause
+      yield* settled(() => gateway.news.length === 5, "a message of each topic again")
+      assert.deepStrictEqual(
+        [isSound(), feed.counts().connections, kinds()],
+        [true, gateway.sockets.length, ["orderbook", "orderbook", "tickers", "trade", "trade"]]
+      )
+    })
+  )
+
   it.effect("pings after silence, and drops the connection without a reply", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket) => void (message.op === "ping" || polite(message, socket)))
