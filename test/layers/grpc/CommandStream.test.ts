@@ -120,6 +120,30 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(after.count(), { ack: 10 })
   })
 
+  it("keeps its next stream, though commands of the lost one never have a result", async () => {
+    const lost = new Outcomes()
+    submitAll(lost, 1, "first")
+    await lost.reach(1)
+    submitAll(lost, 5_000, "cut")
+    await lost.reach(500)
+    proxy.cut()
+    await lost.reach(5_001)
+    assert.isAbove(lost.count()["unknown"] ?? 0, 0, "the cut came too late to test anything")
+    await until("the stream is open", () => stream.connected)
+    // a stream whose oldest command is as late as this is stuck
+    const end = performance.now() + DEADLINE_MS + Channel.SILENCE_MS_MAX + 500
+    const after = new Outcomes()
+    let sent = 0
+    await until("the time of a stuck stream", () => {
+      submitAll(after, 1, `after-${++sent}`)
+      return performance.now() > end
+    })
+    await after.reach(sent)
+    const { ack = 0, ...others } = after.count()
+    // the first ones may find a sequencer that is not known to be back
+    assert.deepStrictEqual([others["unknown"], ack > 0.9 * sent], [undefined, true], JSON.stringify(others))
+  })
+
   it("reports a written command without a result in time as unknown", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")

@@ -24,4 +24,21 @@ describe("NodeSqlite", () => {
       })
     )
   }
+
+  it.effect("runs transactions one after the other, and statements beside them too", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE numbers (number INTEGER PRIMARY KEY)`
+      const count = Effect.map(sql`SELECT COUNT(*) FROM numbers`.values, ([row]) => Number(row![0]))
+      const add = sql.withTransaction(
+        Effect.gen(function* () {
+          const number = yield* count
+          yield* Effect.yieldNow
+          yield* sql`INSERT INTO numbers VALUES (${number})`
+        })
+      )
+      yield* Effect.all([add, add, add, count], { concurrency: "unbounded" })
+      assert.strictEqual(yield* count, 3)
+    }).pipe(Effect.provide(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })))
+  )
 })
