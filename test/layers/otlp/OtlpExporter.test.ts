@@ -9,7 +9,10 @@ import { eventually } from "../../../verification/harness/Wait.ts"
 let collector: Collector
 let scope: Scope.Closeable
 let meter: MetricsRegistry
+/** What the exporter logs. */
+let logged: Array<string>
 beforeEach(async () => {
+  logged = []
   collector = await Collector.start()
   scope = Effect.runSync(Scope.make())
   meter = new MetricsRegistry()
@@ -31,7 +34,7 @@ const make = (url: string) =>
     }).pipe(
       Scope.provide(scope),
       Effect.provideService(CurrentMetricsRegistry, meter),
-      Effect.provide(Logger.layer([]))
+      Effect.provide(Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))]))
     )
   )
 const count = (outcome: "sent" | "dropped"): number =>
@@ -88,6 +91,8 @@ describe("a post", () => {
       (sent) => sent === 2
     )
     assert.deepStrictEqual(posted().at(-1), [3])
+    await close()
+    assert.deepStrictEqual(logged, ["telemetry is not accepted", "telemetry is accepted again"])
   })
 })
 
