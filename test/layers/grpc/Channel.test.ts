@@ -2,7 +2,8 @@
 import { EventEmitter } from "node:events"
 import { type Client, type ClientReadableStream, Metadata, status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
-import { Deferred, Effect, Logger, References, Stream } from "effect"
+import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import * as Leader from "../../../src/layers/grpc/Leader.ts"
 import { eventually } from "../../doubles/Eventually.ts"
@@ -148,6 +149,31 @@ describe("a stream that is followed", () => {
       third.lose()
       yield* opened(4)
       assert.deepStrictEqual(levels, ["Warn", "Debug", "Warn"])
+    })
+  )
+})
+
+describe("the pause before a reconnect", () => {
+  it.effect("is longer after each failure, up to its limit, and differs by a fifth at most", () =>
+    Effect.gen(function* () {
+      const { RECONNECT_MS_MAX: most, RECONNECT_MS_MIN: least } = Channel
+      for (const [failures, bound] of [
+        [0, least],
+        [1, 2 * least],
+        [2, most],
+        [100, most]
+      ] as const) {
+        const pauses = yield* Effect.forEach(Array.from({ length: 50 }), () =>
+          Effect.forkChild(Channel.pause(failures))
+        )
+        const isOver = (pause: Fiber.Fiber<void>) => pause.pollUnsafe() !== undefined
+        yield* TestClock.adjust(0.8 * bound - 1)
+        assert.isFalse(pauses.some(isOver))
+        yield* TestClock.adjust(0.2 * bound)
+        assert.isTrue(pauses.some(isOver) && !pauses.every(isOver))
+        yield* TestClock.adjust(0.2 * bound + 2)
+        assert.isTrue(pauses.every(isOver))
+      }
     })
   )
 })
