@@ -277,8 +277,11 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
               body: { type: "deposit", deposit_id: "", asset: "USDC", amount: "1", source: "rail" }
             })
             .pipe(
-              // a hand-over that takes longer than a command's deadline: its caller repeats it
-              Effect.retry({ times: 5, while: ({ _tag }) => _tag === "OutcomeUnknown" }),
+              // a hand-over that takes longer than a command's deadline: its caller repeats it, under the same command_id
+              Effect.retry({
+                times: 5,
+                while: ({ _tag }) => _tag === "OutcomeUnknown" || _tag === "SequencerUnavailable"
+              }),
               Effect.catch((error) => Effect.sync(() => void failed.push(error)))
             )
         let i = 0
