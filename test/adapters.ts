@@ -1,13 +1,14 @@
 /**
  * Runs once, before the tests: prints which adapters this machine can test, because tests of a program that is missing are
- * skipped; installs the packages of CCXT where they are missing; and prepares what many tests start: the programs, bundled, and
- * the data directory of a PostgreSQL server.
+ * skipped; installs the packages of CCXT where they are missing; bundles the programs that tests start; and names the folder
+ * in which the PostgreSQL servers of the tests share an initialization.
  */
 import { execFileSync } from "node:child_process"
+import { rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ccxtFolder } from "../verification/ccxt/Ccxt.ts"
 import { binaries } from "../verification/harness/PostgresBinaries.ts"
-import { isPostgresInstalled, prepareData } from "../verification/harness/PostgresServer.ts"
 import { bundled } from "./Bundle.ts"
 import { install, isCurrent } from "./Installation.ts"
 
@@ -35,8 +36,9 @@ export default async function setup(): Promise<() => void> {
   const missing = Object.entries(services).flatMap(([name, version]) => (version === undefined ? [name] : []))
   console.log(`Adapters: memory, SQLite ${process.versions.sqlite}, gRPC, ${here.join(", ")}`)
   if (missing.length > 0) console.log(`Skipped, because it is not installed: ${missing.join(", ")}`)
-  const data = isPostgresInstalled ? await prepareData() : undefined
-  const teardown = () => data?.remove()
+  const template = join(tmpdir(), `gateway-postgres-template-${process.pid}`)
+  process.env["POSTGRES_TEMPLATE"] = template
+  const teardown = () => rmSync(template, { recursive: true, force: true })
   // a planted fault is in the sources alone
   if (process.env["PLANTED"] !== undefined) return teardown
   await ccxt()

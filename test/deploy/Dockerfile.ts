@@ -20,7 +20,7 @@ export interface Image extends Readonly<Stage> {
   readonly home: string
 }
 
-/** Time limit of one step, in ms: packages may come over the network. */
+/** Time limit of one step on a busy machine, in ms. */
 const STEP_MS = 480_000
 
 /** The environment of a program of the image: this test's Node is first in PATH. */

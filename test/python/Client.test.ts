@@ -63,7 +63,7 @@ describe.skipIf(!hasPython)("the Python client", () => {
     own: Readonly<Record<string, string>> = {},
     onLine: (child: ChildProcess, lines: ReadonlyArray<string>) => unknown = () => {}
   ) => {
-    const env = { ...pythonEnv, GATEWAY_URL: exchange.url, GRID_STATE: join(folder.path, "grid.json"), ...own }
+    const env = { ...pythonEnv, GATEWAY_URL: exchange.url, ...own }
     env.PYTHONPATH += `:${examples}`
     const child = spawn(PYTHON, args, { env, stdio: ["ignore", "pipe", "pipe"] })
     const lines: Array<string> = []
@@ -97,9 +97,9 @@ describe.skipIf(!hasPython)("the Python client", () => {
     return { trader, env: { GATEWAY_URL: url, GATEWAY_KEY: seed } }
   }
 
-  /** A seller whose funds other sales have not used up. */
-  const openSeller = async (at = exchange) => {
-    const { trader: seller } = await openTrader(at)
+  /** A seller of the quiet exchange whose funds other sales have not used up. */
+  const openSeller = async () => {
+    const { trader: seller } = await openTrader(quiet)
     const { sub_account_address } = (await seller.user.subAccounts()).list[0]!
     await seller.account.faucet({ sub_account_address, asset: "USDC", amount: "90000" })
     return { seller, sub_account_address }
@@ -374,7 +374,7 @@ asyncio.run(taker.main(1))`
   it("keeps a grid, and continues it after a restart", SLOW, async () => {
     // nobody buys: each fill is one of a bid
     const { env, trader } = await openTrader(quiet)
-    const { seller, sub_account_address } = await openSeller(quiet)
+    const { seller, sub_account_address } = await openSeller()
     const state = { ...env, GRID_STATE: join(folder.path, "kept-grid.json") }
     const runGrid = async () => {
       const bot = runPython([join(examples, "grid.py"), "1"], state)
@@ -409,7 +409,7 @@ place, save, placed = grid.Grid.place, grid.Grid.save, []
 grid.Grid.place = lambda self, *order: (placed.append(order), place(self, *order))
 grid.Grid.save = lambda self, since: os._exit(7) if len(placed) > 8 else save(self, since)
 grid.main(9)`
-    const { seller, sub_account_address } = await openSeller(quiet)
+    const { seller, sub_account_address } = await openSeller()
     try {
       const first = runPython(["-c", program], state)
       await until("orders of the grid", async () => (await trader.order.realtime({})).list.length > 0, WAIT_MS)
@@ -441,7 +441,7 @@ grid.Grid.place = killed
 grid.main(9)`
     // refused ones too: some are past the market
     const orders = async () => (await trader.order.history({})).list.map(({ price, side }) => `${side} ${price}`)
-    const { seller, sub_account_address } = await openSeller(quiet)
+    const { seller, sub_account_address } = await openSeller()
     try {
       const first = await runPython(["-c", program], state)
       assert.strictEqual(first.code, 7, first.errors)

@@ -69,6 +69,17 @@ const submitAll = (outcomes: Outcomes, count: number, name: string) => {
   for (let i = 0; i < count; i++) stream.submit(deposit(1, `${name}-${i}`), outcomes.take(`${name}-${i}`))
 }
 
+/** Submits commands and cuts the stream when so many have an outcome; resolves when all have one. */
+const cutAmid = async (outcomes: Outcomes, count: number, done: number) => {
+  submitAll(outcomes, 1, "first")
+  await outcomes.reach(1)
+  submitAll(outcomes, count, "cut")
+  await outcomes.reach(done)
+  proxy.cut()
+  await outcomes.reach(count + 1)
+  assert.isAbove(outcomes.count()["unknown"] ?? 0, 0, "the cut came too late to test anything")
+}
+
 /** The command_ids in the journal. */
 const journalled = (): ReadonlySet<string> => {
   const journal = Journal.read(journalPath(place.directory))
@@ -92,15 +103,8 @@ describe("CommandStream", () => {
 
   it("gives 10,000 commands one outcome each while the stream is cut, and sequences none twice", async () => {
     const outcomes = new Outcomes()
-    submitAll(outcomes, 1, "first")
-    await outcomes.reach(1)
-    submitAll(outcomes, 10_000, "cut")
-    await outcomes.reach(1500)
-    proxy.cut()
-    await outcomes.reach(10_001)
-    const counts = outcomes.count()
-    assert.isAbove(counts["unknown"] ?? 0, 0, "the cut came too late to test anything")
-    assert.isAbove(counts["ack"] ?? 0, 0)
+    await cutAmid(outcomes, 10_000, 1_500)
+    assert.isAbove(outcomes.count()["ack"] ?? 0, 0)
     const found = journalled()
     for (const [id, outcome] of outcomes.all) {
       if (outcome!.$case === "ack") assert.isTrue(found.has(id), `${id} was acknowledged and is not in the journal`)
@@ -121,14 +125,7 @@ describe("CommandStream", () => {
   })
 
   it("keeps its next stream, though commands of the lost one never have a result", async () => {
-    const lost = new Outcomes()
-    submitAll(lost, 1, "first")
-    await lost.reach(1)
-    submitAll(lost, 5_000, "cut")
-    await lost.reach(500)
-    proxy.cut()
-    await lost.reach(5_001)
-    assert.isAbove(lost.count()["unknown"] ?? 0, 0, "the cut came too late to test anything")
+    await cutAmid(new Outcomes(), 5_000, 500)
     await until("the stream is open", () => stream.connected)
     // a stream whose oldest command is as late as this is stuck
     const end = performance.now() + DEADLINE_MS + Channel.SILENCE_MS_MAX + 500

@@ -46,6 +46,15 @@ const user = {
   root_address: "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b",
   rail: "address" as const
 }
+
+/** A token that was just issued, and its caller. */
+const issued = Effect.gen(function* () {
+  yield* TestClock.setTime(NOW)
+  const service = yield* Tokens
+  const { expires_at_ms, token } = yield* service.issue(user)
+  const caller = yield* service.verify(token)
+  return typeof caller === "string" ? assert.fail(caller) : { service, token, expires_at_ms, caller }
+})
 const HEADER = { alg: "EdDSA", typ: "JWT", kid: "key-1" }
 const CLAIMS = {
   iss: "trading-gateway",
@@ -213,11 +222,7 @@ describe("a token", () => {
 
   it.effect("is still refused after thousands of other tokens were revoked", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(NOW)
-      const service = yield* Tokens
-      const { expires_at_ms, token } = yield* service.issue(user)
-      const caller = yield* service.verify(token)
-      if (typeof caller === "string") return assert.fail(caller)
+      const { caller, expires_at_ms, service, token } = yield* issued
       const revoke = (jti: string) => service.revoke({ jti, user_id: user.user_id, expires_at_ms })
       yield* revoke(caller.credential)
       for (let i = 0; i < 3_000; i++) yield* revoke(`other-${i}`)
@@ -227,11 +232,7 @@ describe("a token", () => {
 
   it.effect("has its revocation forgotten a validity after its end, once 1,024 are revoked", () =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(NOW)
-      const service = yield* Tokens
-      const { expires_at_ms, token } = yield* service.issue(user)
-      const caller = yield* service.verify(token)
-      if (typeof caller === "string") return assert.fail(caller)
+      const { caller, expires_at_ms, service, token } = yield* issued
       const revoke = (jti: string, until_ms: number) =>
         service.revoke({ jti, user_id: user.user_id, expires_at_ms: until_ms })
       yield* revoke(caller.credential, expires_at_ms)
