@@ -3,6 +3,8 @@ import { Cause, Effect, Layer, Queue, Stream } from "effect"
 import type { Event, StreamPosition } from "../../src/domain/Event.ts"
 import { Feed, FeedGone, type FeedFrame } from "../../src/services/Feed.ts"
 
+type EventsFrame = Extract<FeedFrame, { readonly type: "events" }>
+
 export class ScriptedFeed {
   /** The requested positions, in order. */
   readonly followed: Array<StreamPosition | undefined> = []
@@ -36,8 +38,8 @@ export class ScriptedFeed {
     return this.queue !== undefined
   }
   /** Sends events in one frame, in any order. */
-  push(events: ReadonlyArray<Event>, epoch = this.epoch): void {
-    if (this.queue !== undefined) Queue.offerUnsafe(this.queue, { type: "events", epoch, events })
+  push(events: ReadonlyArray<Event>, epoch = this.epoch, history: Pick<EventsFrame, "fork" | "checksums"> = {}): void {
+    if (this.queue !== undefined) Queue.offerUnsafe(this.queue, { type: "events", epoch, events, ...history })
   }
   /** Sends events and keeps them for later followers. */
   tell(...events: ReadonlyArray<Event>): void {

@@ -20,6 +20,8 @@ const root_address = Wallets.rootOfUser(USER)
 
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
+/** Enough for their bytes to exceed what else changes in the heap. */
+const GRANTS = 50_000
 
 describe("grants", () => {
   it.effect("are one for each credential, end permanently, and are replaced when the credential is valid again", () =>
@@ -87,6 +89,24 @@ describe("grants", () => {
         [undefined, undefined]
       )
       yield* grants.settled("user")
+    }).pipe(Effect.provide(Grants.layer))
+  )
+
+  it.effect("leave nothing behind when nobody holds them", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      const heap = Effect.promise(async () => {
+        // the entries of collected grants are removed in a turn of their own
+        for (let pass = 0; pass < 3; pass++) {
+          await setImmediate()
+          collectGarbage()
+        }
+        return process.memoryUsage().heapUsed
+      })
+      const before = yield* heap
+      for (let i = 0; i < GRANTS; i++) grants.issue(`credential ${i}`, `user ${i}`)
+      assert.isBelow(((yield* heap) - before) / GRANTS, 40)
+      yield* grants.settled("user 0")
     }).pipe(Effect.provide(Grants.layer))
   )
 

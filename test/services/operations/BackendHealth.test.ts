@@ -156,7 +156,7 @@ describe("BackendHealth", () => {
   )
 
   test(
-    "histories that are behind and move are no fault; those that stand are, until they move or are complete",
+    "histories that are behind and move are no fault; those that stand are, until they move for two seconds or are complete",
     Effect.gen(function* () {
       const health = yield* BackendHealth
       /** Advances second by second, with events of which some are not written. */
@@ -177,6 +177,9 @@ describe("BackendHealth", () => {
       assert.isUndefined(yield* behind(4, 100, 1))
       assert.strictEqual(yield* behind(7, 100, 0), "stalled")
       assert.isUndefined(yield* behind(4, 0, 0))
+      // a fault that lasts is no recovery
+      assert.strictEqual(yield* behind(11, 100, 0), "stalled")
+      assert.isAbove(health.sequencer().unhealthy_for_ms, 4_000)
     })
   )
 

@@ -199,6 +199,24 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("subscribes again with the checksum of its last event, where a frame repeats events and lacks one", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      yield* eventually("followed", () => feed.isFollowed)
+      const events = Array.from({ length: 5 }, (_, i) => event(i + 1, body.balance()))
+      const sent = (...seqs: ReadonlyArray<number>) => {
+        const frame = seqs.map((seq) => events[seq - 1]!)
+        feed.push(frame, feed.epoch, { fork: "a fork", checksums: seqs.map((seq) => seq * 100) })
+      }
+      sent(1, 2)
+      yield* reached(2)
+      sent(2, 3, 5)
+      yield* eventually("subscribed again", () => feed.followed.length === 2)
+      const { checksum, seq } = feed.followed[1]!
+      assert.deepStrictEqual({ seq, checksum }, { seq: 3, checksum: 300 })
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("continues after the feed ended or failed", () => {
     const { feed, layer } = setting()
     return Effect.gen(function* () {

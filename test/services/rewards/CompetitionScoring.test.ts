@@ -36,17 +36,17 @@ const scoring: Scoring = {
   consistency_target_days: 5,
   use_consistency_multiplier: true
 }
-const winter: CompetitionFields = {
+const everywhere: CompetitionFields = {
   slug: "winter",
   title: "Winter",
   description_md: "…",
   start_time_ms: START,
   end_time_ms: START + 3 * DAY_MS,
   prize_usdc: 10_000,
-  symbol,
   scoring,
   status: "scheduled"
 }
+const winter: CompetitionFields = { ...everywhere, symbol }
 
 const stores = Layer.mergeAll(
   SqliteStores.accounts,
@@ -190,6 +190,26 @@ describe("a competition", () => {
     min_daily_activity_units: 0,
     use_consistency_multiplier: false
   })
+
+  test(
+    "counts every market where it names none",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const { id } = yield* competitions.create({ ...everywhere, scoring: plain("volume") })
+      yield* clock.set(START + HOUR_MS)
+      yield* commit(
+        fill(alice, START, { exec_value: "400" }),
+        fill(alice, START + 1, { exec_value: "500", symbol: "ETH-USDC" })
+      )
+      yield* count
+      assert.deepStrictEqual(
+        (yield* placements(id)).map(({ metric_value }) => metric_value),
+        ["900"]
+      )
+    })
+  )
 
   test(
     "by realized profits counts each day's profit after fees, and no loss",
