@@ -1,6 +1,6 @@
 /** A read model that begins anew: from the first event where the backend has it, otherwise from the state of the backend. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { ModelPosition } from "../../../src/domain/Projection.ts"
 import type { SubAccountState } from "../../../src/domain/User.ts"
@@ -48,6 +48,7 @@ const setting = (
 ) => {
   const writes: Array<Write> = []
   const read: Array<string> = []
+  const logged: Array<string> = []
   let heads = 0
   const write = (...one: Write) =>
     Effect.suspend(() => {
@@ -83,9 +84,10 @@ const setting = (
         })
     })
   )
+  const logger = Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])
   const run = <A, E>(effect: Effect.Effect<A, E, Sequencer | Referee>) =>
-    Effect.andThen(TestClock.setTime(1_000), Effect.provide(effect, backend))
-  return { writes, read, writer, run }
+    Effect.andThen(TestClock.setTime(1_000), Effect.provide(effect, [backend, logger]))
+  return { writes, read, logged, writer, run }
 }
 
 const head: Head = { epoch: "e2", head_seq: 41, first_seq: 12, fork: "f2" }
@@ -162,39 +164,42 @@ describe("a backend on another history", () => {
         [{ epoch: "e2", head_seq: 41, first_seq: 1 }, "e2-0"]
       ] as const)
         for (const isRefused of [false, true]) {
-          const { run, writer, writes } = setting(at, { isRefused })
+          const { logged, run, writer, writes } = setting(at, { isRefused })
           assert.strictEqual(yield* run(changeHistory(writer, former)), 0)
+          assert.include(logged[0], "the read model is built again from its first event")
           assert.deepStrictEqual(writes, [["clear", former, { epoch: "e2", seq: 0, began: 0, ts_ms: 0, stream }]])
         }
     })
   )
 
   it.effect("is read at its present state if it lacks its first event", () => {
-    const { run, writer, writes } = setting({ ...head, first_seq: 2 })
+    const { logged, run, writer, writes } = setting({ ...head, first_seq: 2 })
     return Effect.gen(function* () {
       assert.strictEqual(yield* run(changeHistory(writer, former)), 41)
+      assert.include(logged[0], "it no longer has its first events")
       assert.deepStrictEqual(writes[0]!.slice(0, 3), ["restart", former, restarted])
     })
   })
 })
 
 describe("a read model of an older version", () => {
-  const upgraded = (at: Head) => {
-    const { run, writer, writes } = setting(at)
-    return Effect.map(run(upgradeReadModel(writer, former, 7)), (reached) => [
-      reached,
-      writes.map(([kind, after, position]) => [kind, after, position])
-    ])
+  const upgraded = (at: Head, says: string) => {
+    const { logged, run, writer, writes } = setting(at)
+    return Effect.map(run(upgradeReadModel(writer, former, 7)), (reached) => {
+      assert.include(logged[0], says)
+      return [reached, writes.map(([kind, after, position]) => [kind, after, position])]
+    })
   }
 
   it.effect("is built again from the first event of the same epoch", () =>
     Effect.gen(function* () {
       const start = { epoch: "e1", seq: 0, began: 0, ts_ms: 0 }
-      assert.deepStrictEqual(yield* upgraded({ ...head, epoch: "e1", first_seq: 1 }), [
+      const says = "it is built again from the first event"
+      assert.deepStrictEqual(yield* upgraded({ ...head, epoch: "e1", first_seq: 1 }, says), [
         0,
         [["clear", former, { ...start, stream: "f2-0-v7" }]]
       ])
-      assert.deepStrictEqual(yield* upgraded({ epoch: "e1", head_seq: 41, first_seq: 1 }), [
+      assert.deepStrictEqual(yield* upgraded({ epoch: "e1", head_seq: 41, first_seq: 1 }, says), [
         0,
         [["clear", former, { ...start, stream: "e1-0-v7" }]]
       ])
@@ -204,7 +209,7 @@ describe("a read model of an older version", () => {
   it.effect("begins at the present state of another epoch, or of a backend without its first event", () =>
     Effect.gen(function* () {
       for (const first_seq of [1, 2])
-        assert.deepStrictEqual(yield* upgraded({ ...head, first_seq }), [
+        assert.deepStrictEqual(yield* upgraded({ ...head, first_seq }, "the backend no longer has the first events"), [
           41,
           [["restart", former, { ...restarted, stream: "f2-40-v7" }]]
         ])
