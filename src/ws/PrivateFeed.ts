@@ -140,11 +140,13 @@ export class PrivateFeed {
     const seqs = beginnings.map(({ seq }) => seq)
     if (this.holds === 0) {
       this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), at)
-    } else if (beginnings.length > 0) {
+    } else if (this.position?.stream_id === stream_id) {
       // during an interruption the missed events come first, from the earliest position of a topic
-      const known = this.position?.stream_id === stream_id ? [this.position.seq] : []
-      this.position = { stream_id, seq: Math.min(...known, ...seqs) }
+      this.position = { stream_id, seq: Math.min(this.position.seq, ...seqs) }
+    } else if (beginnings.length > 0 && begun.size === this.live.size) {
+      this.position = { stream_id, seq: Math.min(...seqs) }
     }
+    // else other topics are of an earlier stream, and so is the position: the restart sends snapshots of all
   }
 
   private catchUp(stream_id: string, seq: number, at: number): void {

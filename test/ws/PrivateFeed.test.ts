@@ -184,6 +184,17 @@ describe("PrivateFeed", () => {
     assert.isUndefined(feed.position)
   })
 
+  it("keeps the position of an earlier stream until all its topics begin in the new one", () => {
+    const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
+    const at = (seq: number) => (topic: PrivateTopic) => ({ topic, snapshot: undefined, seq })
+    feed.begin("s", [at(7)("order"), at(7)("position")], [], 0)
+    feed.hold()
+    feed.begin("another", [at(2)("execution")], [], 0)
+    assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 7 })
+    feed.begin("another", topics.map(at(3)), [], 0)
+    assert.deepStrictEqual(feed.position, { stream_id: "another", seq: 3 })
+  })
+
   it(`keeps ${BUFFERED_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
     let overflows = 0
     const feed = new PrivateFeed("u", new RecordingOutbox(), () => overflows++)

@@ -829,6 +829,40 @@ describe("private topics", () => {
     })
   )
 
+  it.live("restarts the topics that it holds when the numbers restart while another topic begins", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["position"] })
+      yield* peer.take(2)
+      for (let i = 0; i < 3; i++) world.users.emit("position", {})
+      yield* peer.take(3)
+      const gate = Deferred.makeUnsafe<void>()
+      const reading = Deferred.makeUnsafe<void>()
+      world.users.reading = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(gate))
+      peer.send({ op: "subscribe", args: ["order"] })
+      yield* Deferred.await(reading)
+      world.users.restart("s2")
+      // the orders are read again, so their snapshot is of s2
+      yield* Deferred.succeed(gate, undefined)
+      const first = yield* peer.until(() => peer.messages.find(({ topic }) => topic === "order"))
+      assert.strictEqual(first.data.stream_id, "s2")
+      world.users.emit("position", {})
+      const positions = yield* peer.until(() => {
+        const own = peer.messages.filter(({ topic }) => topic === "position")
+        return own.length === 2 && own
+      })
+      assert.deepStrictEqual(
+        positions.map(({ data }) => [data.type, data.stream_id, data.seq]),
+        [
+          ["snapshot", "s2", 0],
+          ["update", "s2", 1]
+        ]
+      )
+    })
+  )
+
   it.live.each([{ since: { stream_id: "s1", seq: 1 } }, { since_seq: 1 }])(
     "does not resume a stream that was replaced after its events were read: %j",
     (since) =>
