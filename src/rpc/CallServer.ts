@@ -25,7 +25,7 @@ export interface Carrier {
   readonly send: (text: string) => Effect.Effect<void>
   /** Called when all calls are answered, after {@link Connection.eof}. */
   readonly ended: Effect.Effect<void>
-  /** Called when a call is answered. */
+  /** Called when the response of a call is sent. */
   readonly answered: () => void
 }
 
@@ -47,6 +47,13 @@ const nextTurn = Effect.callback<void>((resume) => void setImmediate(() => resum
 
 /** Numbers the calls without an answer, whose ids may repeat. */
 let notifications = 0
+
+/** The line of a response; that of a discarded call has no value. */
+const responseText = (response: RpcMessage.ResponseExitEncoded, kind: Kind): string => {
+  if (kind !== "discard" || response.exit._tag !== "Success") return `${JSON.stringify(response)}\n`
+  const { value: _, ...exit } = response.exit
+  return `${JSON.stringify({ ...response, exit })}\n`
+}
 
 export class Connection {
   readonly id: number
@@ -147,22 +154,18 @@ export class Connection {
     return Effect.suspend(() => this.write(this.id, { _tag: "Eof" }))
   }
 
-  /** Sends a message of the server. */
+  /** Sends a message of the server. A call is in flight until its response is sent, so a client that does not read begins no more. */
   respond(response: RpcMessage.FromServerEncoded): Effect.Effect<void> {
-    if (response._tag === "Exit") {
-      const kind = this.calls.get(response.requestId)
-      if (kind !== undefined) {
-        this.calls.delete(response.requestId)
-        this.carrier.load.inFlight--
-        this.carrier.answered()
-        if (kind === "notification") return Effect.void
-        if (kind === "discard" && response.exit._tag === "Success") {
-          const { value: _, ...exit } = response.exit
-          return this.carrier.send(`${JSON.stringify({ ...response, exit })}\n`)
-        }
-      }
-    }
-    return this.carrier.send(`${JSON.stringify(response)}\n`)
+    const kind = response._tag === "Exit" ? this.calls.get(response.requestId) : undefined
+    if (response._tag !== "Exit" || kind === undefined) return this.carrier.send(`${JSON.stringify(response)}\n`)
+    const end = Effect.sync(() => this.end(response.requestId))
+    return kind === "notification" ? end : Effect.ensuring(this.carrier.send(responseText(response, kind)), end)
+  }
+  private end(id: Id): void {
+    // a connection that closed meanwhile has no calls
+    if (!this.calls.delete(id)) return
+    this.carrier.load.inFlight--
+    this.carrier.answered()
   }
   get ended(): Effect.Effect<void> {
     return this.carrier.ended
