@@ -99,11 +99,12 @@ export class Connection {
         let odd = 0
         let work = 0
         for (const [line] of text.matchAll(LINE)) {
-          if (!this.open) return
           if (work >= TURN) {
             work = 0
             yield* nextTurn
           }
+          // a call that begins after the end of its connection would never end
+          if (!this.open) return
           work++
           const message = read(line)
           if (message._tag === "Request" || message._tag === "RefusedCall") {
