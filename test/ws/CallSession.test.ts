@@ -15,6 +15,9 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
     /** Messages that reached the calls, and whether they may run. */
     taken: [] as Array<readonly [text: string, mayRun: boolean]>,
     refused: 0,
+    /** Bytes of input that are held, and ends of the calls. */
+    held: 0,
+    callsClosed: 0,
     closed: [] as Array<string>,
     ends: [] as Array<EndReason>,
     faults: [] as Array<unknown>
@@ -45,7 +48,7 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
     {
       peer: { address: "203.0.113.1", protocol: "http" } as never,
       headers: [],
-      held: { set: () => {} } as never,
+      held: { set: (bytes) => void (did.held = bytes) },
       accept: (connection) => {
         line = connection
         return {
@@ -55,7 +58,7 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
           },
           refuse: () => did.refused++,
           isBusy: () => at.isBusy,
-          closed: () => {}
+          closed: () => did.callsClosed++
         }
       }
     }
@@ -167,6 +170,14 @@ describe("a socket of calls", () => {
     session.end("TooBig")
     session.end("Internal")
     assert.deepStrictEqual([did.ends, did.closed], [["TooBig"], ["TooBig"]])
+  })
+
+  it("releases the input that is held, and its calls, when it is closed", () => {
+    const { did, line, session } = opened()
+    line.hold(100)
+    assert.strictEqual(did.held, 100)
+    session.closed()
+    assert.deepStrictEqual([did.held, did.callsClosed, did.ends], [0, 1, ["Peer"]])
   })
 
   it("ends by a fault of a call, and reports it", () => {

@@ -1,0 +1,310 @@
+/** A feed session without a socket and without a server: its limits, its waits, and what it releases at its end. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Grant } from "../../src/domain/Grant.ts"
+import type { PrivateTopic } from "../../src/domain/Topic.ts"
+import type { Caller } from "../../src/domain/User.ts"
+import { AuthLimited, AuthUnavailable, type AuthError } from "../../src/services/identity/Authenticator.ts"
+import { type Snapshot, SnapshotUnavailable } from "../../src/services/read-model/UserSnapshots.ts"
+import type { UserEvent } from "../../src/services/History.ts"
+import type { EndReason } from "../../src/ws/Connection.ts"
+import { textsOf } from "../../src/ws/Frame.ts"
+import { defaults, type Limits } from "../../src/ws/Limits.ts"
+import { Flusher } from "../../src/ws/Outbox.ts"
+import { BUFFERED_MAX, type PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
+import { Session, type SessionDeps } from "../../src/ws/Session.ts"
+import { FakeMarket, SYMBOL, USER } from "../../verification/harness/WebSocketWorld.ts"
+import { ManualLease } from "../doubles/ManualLease.ts"
+import { tokenCaller } from "../http/Fixture.ts"
+
+const turn = Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void)))
+const event = (seq: number, topic: PrivateTopic = "order"): UserEvent => ({
+  seq,
+  topic,
+  prev_seq: seq - 1,
+  sub_account_address: "",
+  mts: 0,
+  record: "{}"
+})
+
+/** A session, what the test answers it, and what it does. */
+const opened = (endpoint: "public" | "private", limits: Partial<Limits> = {}) =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const market = new FakeMarket()
+    const did = {
+      // oxlint-disable-next-line typescript/no-explicit-any
+      sent: [] as Array<any>,
+      ends: [] as Array<EndReason>,
+      faults: [] as Array<unknown>,
+      /** Topics that it holds at the hub, and feeds that are attached. */
+      joined: [] as Array<string>,
+      feeds: new Map<PrivateFeed, () => void>(),
+      admitted: 0
+    }
+    const lease = new ManualLease()
+    const answers = {
+      auth: Effect.succeed({ ...tokenCaller, grant: new Grant("token", USER, lease) }) as Effect.Effect<
+        Caller,
+        AuthError
+      >,
+      take: Effect.succeed({ stream_id: "s1", seq: 0, list: [] }) as Effect.Effect<Snapshot, SnapshotUnavailable>,
+      replay: Effect.succeed(undefined) as Effect.Effect<ReadonlyArray<UserEvent> | undefined, SnapshotUnavailable>
+    }
+    const at = { now: 0 }
+    const monotonic = () => at.now
+    const report = (fault: unknown) => void did.faults.push(fault)
+    const deps = {
+      hub: {
+        now: monotonic,
+        monotonic,
+        flusher: new Flusher({ now: monotonic, monotonic }, report),
+        report,
+        join: (name: string) => void did.joined.push(name),
+        leave: (name: string) => void did.joined.splice(did.joined.indexOf(name), 1),
+        attach: (feed: PrivateFeed, onRestart: () => void) => {
+          did.feeds.set(feed, onRestart)
+          return () => void did.feeds.delete(feed)
+        }
+      },
+      authenticator: { bearerSocket: () => answers.auth },
+      snapshots: { take: () => answers.take, replay: () => answers.replay },
+      streams: { streamId: () => "s1", head: () => 0 },
+      view: market.service,
+      limits: { ...defaults, ...limits },
+      run: (effect: Effect.Effect<void>) => void Effect.runForkWith(context)(effect),
+      admit: () => ++did.admitted > 0,
+      ending: (reason: EndReason) => void did.ends.push(reason),
+      gone: () => {}
+    } as unknown as SessionDeps
+    const session = new Session(
+      deps,
+      {
+        deflated: false,
+        write: (bytes) => void did.sent.push(...textsOf(bytes).map((text) => JSON.parse(text))),
+        pending: () => 0,
+        whenTaken: () => {},
+        close: () => {},
+        ping: () => {},
+        pong: () => {},
+        terminate: () => {}
+      },
+      endpoint,
+      "203.0.113.1"
+    )
+    const send = (message: object) => session.text(JSON.stringify(message))
+    /** The messages since the last look, after all work that can proceed. */
+    const sent = Effect.map(Effect.andThen(turn, turn), () => did.sent.splice(0))
+    const login = Effect.andThen(
+      Effect.sync(() => send({ op: "auth", bearer: "x" })),
+      Effect.map(sent, ([reply]) => reply)
+    )
+    const feed = (): PrivateFeed => [...did.feeds.keys()][0]!
+    const interrupt = (): void => did.feeds.get(feed())!()
+    return { session, did, answers, at, lease, market, send, sent, login, feed, interrupt }
+  })
+
+describe("the end of a session", () => {
+  it.effect("leaves its public topics", () =>
+    Effect.gen(function* () {
+      const { did, send, session } = yield* opened("public")
+      send({ op: "subscribe", args: [`trade.${SYMBOL}`, `ticker.${SYMBOL}`] })
+      assert.lengthOf(did.joined, 2)
+      session.closed()
+      assert.deepStrictEqual([did.joined, did.ends], [[], ["Peer"]])
+    })
+  )
+
+  it.effect("detaches it from the stream and the credential of its user", () =>
+    Effect.gen(function* () {
+      const { answers, did, login, session } = yield* opened("private")
+      let watchers = 0
+      const grant = Object.assign(new Grant("token", USER), {
+        onEnd: () => {
+          watchers++
+          return () => void watchers--
+        }
+      })
+      answers.auth = Effect.succeed({ ...tokenCaller, grant })
+      for (let i = 0; i < 2; i++) assert.isTrue((yield* login).success)
+      assert.deepStrictEqual([watchers, did.feeds.size], [1, 1])
+      session.closed()
+      assert.deepStrictEqual([watchers, did.feeds.size], [0, 0])
+    })
+  )
+
+  it.effect("stops its queued messages, and the authentication that is under way", () =>
+    Effect.gen(function* () {
+      const { answers, did, send, sent, session } = yield* opened("private")
+      const gate = Deferred.makeUnsafe<void>()
+      answers.auth = Effect.as(Deferred.await(gate), { ...tokenCaller, grant: new Grant("token", USER) })
+      send({ op: "auth", bearer: "x" })
+      send({ op: "subscribe", args: ["order"] })
+      session.closed()
+      yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual(yield* sent, [])
+      assert.deepStrictEqual([did.admitted, did.feeds.size, session.caller], [0, 0, undefined])
+    })
+  )
+})
+
+describe("the authentication of a session", () => {
+  it.effect("is refused where the credential ended while it was checked, and takes no place of the user", () =>
+    Effect.gen(function* () {
+      const { answers, did, login } = yield* opened("private")
+      const grant = new Grant("token", USER)
+      grant.end("revoked")
+      answers.auth = Effect.succeed({ ...tokenCaller, grant })
+      const refused = yield* login
+      assert.deepStrictEqual([refused.success, refused.details.reason], [false, "RevokedToken"])
+      assert.deepStrictEqual([did.admitted, did.feeds.size], [0, 0])
+    })
+  )
+
+  it.effect("counts a refusal as a failed attempt, and an unavailable store as none", () =>
+    Effect.gen(function* () {
+      const { answers, did, login } = yield* opened("private", { auth_tries: 2 })
+      answers.auth = Effect.fail(new AuthUnavailable({ cause: "down" }))
+      for (let i = 0; i < 3; i++) assert.strictEqual((yield* login).code, "SERVICE_UNAVAILABLE")
+      assert.deepStrictEqual(did.ends, [])
+      answers.auth = Effect.fail(new AuthLimited({ rate: {} as never }))
+      assert.strictEqual((yield* login).code, "RateLimitExceeded")
+      assert.deepStrictEqual(did.ends, [])
+      yield* login
+      assert.deepStrictEqual(did.ends, ["AuthRefused"])
+    })
+  )
+
+  it.effect("ends the connection after 10 s without a result", () =>
+    Effect.gen(function* () {
+      const { answers, did, send } = yield* opened("private")
+      answers.auth = Effect.never
+      send({ op: "auth", bearer: "x" })
+      yield* TestClock.adjust(9_999)
+      assert.deepStrictEqual(did.ends, [])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(did.ends, ["Internal"])
+    })
+  )
+
+  it.effect("that fails unexpectedly ends the connection, and is reported", () =>
+    Effect.gen(function* () {
+      const { answers, did, send } = yield* opened("private")
+      answers.auth = Effect.die("a fault")
+      send({ op: "auth", bearer: "x" })
+      yield* turn
+      assert.deepStrictEqual([did.ends, did.faults.length], [["Internal"], 1])
+    })
+  )
+
+  it.effect("again limits the connection to the sub-accounts of the newer credential", () =>
+    Effect.gen(function* () {
+      const { answers, feed, login } = yield* opened("private")
+      yield* login
+      assert.isUndefined(feed().bound_to)
+      const bound_to = new Set(["0x1"])
+      answers.auth = Effect.succeed({ ...tokenCaller, bound_to, grant: new Grant("key", USER) })
+      yield* login
+      assert.strictEqual(feed().bound_to, bound_to)
+      answers.auth = Effect.succeed({ ...tokenCaller, grant: new Grant("token", USER) })
+      yield* login
+      assert.isUndefined(feed().bound_to)
+    })
+  )
+})
+
+describe("the messages of a session", () => {
+  it.effect("are queued behind an authentication, in order, as many as a burst", () =>
+    Effect.gen(function* () {
+      const { answers, at, send, sent } = yield* opened("private", { message_burst: 3 })
+      const gate = Deferred.makeUnsafe<void>()
+      answers.auth = Effect.as(Deferred.await(gate), { ...tokenCaller, grant: new Grant("token", USER) })
+      send({ op: "auth", bearer: "x" })
+      for (const req_id of [1, 2, 3, 4]) {
+        at.now += 1_000
+        send({ op: "unsubscribe", args: ["order"], req_id })
+      }
+      assert.deepStrictEqual(
+        (yield* sent).map(({ message }) => message),
+        ["too many messages are queued"]
+      )
+      yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual(
+        (yield* sent).map(({ op, req_id }) => [op, req_id]),
+        [
+          ["auth", undefined],
+          ["unsubscribed", 1],
+          ["unsubscribed", 2],
+          ["unsubscribed", 3]
+        ]
+      )
+    })
+  )
+
+  it.effect("call no market unknown before the backend has reported any", () =>
+    Effect.gen(function* () {
+      const { market, send, sent } = yield* opened("public")
+      const reasons = Effect.gen(function* () {
+        send({ op: "subscribe", args: ["trade.ETH-USDC"] })
+        return (yield* sent).map(({ details }) => details?.reason)
+      })
+      assert.deepStrictEqual(yield* reasons, [undefined, "SymbolNotFound"])
+      Object.assign(market.service, { instruments: () => [] })
+      assert.deepStrictEqual(yield* reasons, [undefined, "BackendUnavailable"])
+    })
+  )
+})
+
+describe("a session whose stream was interrupted", () => {
+  const subscribed = Effect.gen(function* () {
+    const world = yield* opened("private")
+    yield* world.login
+    world.send({ op: "subscribe", args: ["order"] })
+    assert.lengthOf(yield* world.sent, 2)
+    return world
+  })
+
+  it.effect("receives no missed event before the changes of credentials are known", () =>
+    Effect.gen(function* () {
+      const { answers, interrupt, lease, sent } = yield* subscribed
+      answers.replay = Effect.succeed([event(1)])
+      lease.end()
+      interrupt()
+      assert.deepStrictEqual(yield* sent, [])
+      lease.renew()
+      assert.deepStrictEqual(
+        (yield* sent).map(({ data }) => data.seq),
+        [1]
+      )
+    })
+  )
+
+  it.effect("ends with 1013 where neither a replay nor a snapshot is available", () =>
+    Effect.gen(function* () {
+      const { answers, did, interrupt, sent } = yield* subscribed
+      answers.take = Effect.fail(new SnapshotUnavailable({ reason: "BackendUnavailable" }))
+      interrupt()
+      assert.deepStrictEqual(yield* sent, [])
+      assert.deepStrictEqual(did.ends, ["BackendLost"])
+    })
+  )
+
+  it.effect("follows its stream again, and buffers nothing, after a subscription that could not resume", () =>
+    Effect.gen(function* () {
+      const { answers, did, feed, send, sent } = yield* subscribed
+      answers.replay = Effect.fail(new SnapshotUnavailable({ reason: "BackendUnavailable" }))
+      send({ op: "subscribe", args: ["execution"], since: { stream_id: "s1", seq: 0 } })
+      const [reply, refused] = yield* sent
+      assert.deepStrictEqual(
+        [reply.args, refused.topic, refused.details.reason],
+        [[], "execution", "BackendUnavailable"]
+      )
+      const position = Array.from(
+        { length: BUFFERED_MAX + 1 },
+        (_, i) => new UserMessage(event(i + 1, "position"), "s1", 0)
+      )
+      feed().take(position, 0)
+      assert.deepStrictEqual(did.ends, [])
+    })
+  )
+})
