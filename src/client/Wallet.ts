@@ -45,7 +45,8 @@ const make = (seed: Uint8Array, hint: string | undefined): Wallet => {
 }
 
 const bytesOfSeed = (seed: string | Uint8Array): Uint8Array => {
-  const bytes = typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : seed
+  // a copy: the caller may erase or reuse its bytes
+  const bytes = typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : Uint8Array.from(seed)
   if (bytes.length !== 32) throw new RangeError("a seed must have 32 bytes")
   return bytes
 }

@@ -59,6 +59,15 @@ describe("Wallet", () => {
     assert.notStrictEqual(party.root_address, Wallet.fromSeed(seed).root_address)
   })
 
+  it("signs with its key after the caller erased or reused the bytes of the seed", () => {
+    const seed = new Uint8Array(32).fill(7)
+    const wallet = Wallet.fromSeed(seed)
+    const party = Wallet.ofParty("alice", seed)
+    const before = [wallet.sign("a"), party.sign("a")]
+    seed.fill(0)
+    assert.deepStrictEqual([wallet.sign("a"), party.sign("a")], before)
+  })
+
   it("generates wallets that can be restored from their seed", () => {
     const { seed, wallet } = Wallet.generate()
     assert.deepStrictEqual(Wallet.fromSeed(`0x${seed}`).public_key, wallet.public_key)
