@@ -183,4 +183,18 @@ describe.skipIf(!Postgres.isThere)("leader election by a lock of PostgreSQL", ()
       yield* until("who gets no answer knows", () => a.term() === undefined)
     }).pipe(Effect.provide(server.client("public")))
   )
+
+  it.live("elects another when the leader resigns, and accepts the one that resigned again later, in a new term", () =>
+    Effect.gen(function* () {
+      const a = yield* candidate(server.port())
+      yield* until("the first leads", () => a.term() === 1)
+      const b = yield* candidate(server.port())
+      yield* a.resign
+      yield* until("the second leads", () => b.term() === 1)
+      assert.isUndefined(a.term())
+      yield* b.resign
+      yield* until("the first leads again", () => a.term() === 2)
+      assert.isUndefined(b.term())
+    }).pipe(Effect.provide(server.client("public")))
+  )
 })

@@ -73,6 +73,58 @@ describe("a promotion whose row is not written at the first attempt", () => {
   })
 })
 
+describe("the timeline of a server", () => {
+  /** Judges what reads find; `statements`: the values of each one that it ran. */
+  const judging = () => {
+    const statements: Array<ReadonlyArray<unknown>> = []
+    const sql = (_: TemplateStringsArray, ...values: ReadonlyArray<unknown>) =>
+      Effect.sync(() => {
+        statements.push(values)
+        return []
+      })
+    const state = Promotions.make(sql as unknown as SqlClient.SqlClient)
+    const judge = (found: Promotions.ServerState, now_ms: number) => Effect.runPromise(state(found, now_ms))
+    return { judge, statements }
+  }
+  const known = (isSynchronous: boolean, timeline = "00000001", seen_ms = 1_000) => ({
+    timeline,
+    isSynchronous,
+    seen_ms
+  })
+
+  it("has the setting that its last read found, for gateways that start later", async () => {
+    const { judge, statements } = judging()
+    const found = { timeline: "00000001", known: known(true), untrusted_until_ms: 7 }
+    assert.strictEqual(await judge({ ...found, isSynchronous: true }, 2_000), 7)
+    assert.deepStrictEqual(statements, [])
+    assert.strictEqual(await judge({ ...found, isSynchronous: false }, 3_000), 7)
+    assert.deepStrictEqual(statements, [[false, "00000001"]])
+  })
+
+  it("is judged by what this gateway saw of the former one, which the promoted server may lack", async () => {
+    const { judge, statements } = judging()
+    const found = { known: known(true), untrusted_until_ms: 0 }
+    await judge({ ...found, timeline: "00000001", isSynchronous: false }, 2_000)
+    const until_ms = 3_000 + SEEN_WITHIN_MS
+    assert.strictEqual(await judge({ ...found, timeline: "00000002", isSynchronous: true }, 3_000), until_ms)
+    assert.deepStrictEqual(statements.at(-1), ["00000002", 3_000, true, until_ms])
+  })
+
+  it("becomes the newest one even where the clock is behind, and never shortens what is untrusted", async () => {
+    const { judge, statements } = judging()
+    const found = { timeline: "00000002", isSynchronous: false, known: known(false, "00000001", 9_000) }
+    assert.strictEqual(await judge({ ...found, untrusted_until_ms: 8_000 }, 3_000), 8_000)
+    assert.deepStrictEqual(statements, [["00000002", 9_001, false, 3_000 + SEEN_WITHIN_MS]])
+  })
+
+  it("changes nothing where the server does not name it", async () => {
+    const { judge, statements } = judging()
+    const found = { timeline: null, isSynchronous: false, known: known(true), untrusted_until_ms: 5 }
+    assert.strictEqual(await judge(found, 2_000), 5)
+    assert.deepStrictEqual(statements, [])
+  })
+})
+
 describe.skipIf(!isPostgresInstalled)("a promoted standby of PostgreSQL", { timeout: 60_000 }, () => {
   it("is not trusted up to its promotion if commits did not wait for it, by every gateway, for ever", async () => {
     const { promote, servers, way } = await cluster()
