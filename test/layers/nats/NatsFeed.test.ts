@@ -1,4 +1,4 @@
-import { Effect, Fiber, Layer, Logger, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, Logger, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
@@ -26,7 +26,7 @@ const nats = Effect.acquireRelease(
   Effect.promise(() => NatsServer.start()),
   (server) => Effect.promise(() => server.kill())
 )
-const options = { silence_ms: 3_000, look_every_ms: 50 }
+const options = { silence_ms: 3_000, check_every_ms: 50 }
 
 /** A backend, a NATS server, a relay between them, and the feed over both. */
 const over = (
@@ -155,6 +155,90 @@ describe("a reader of the copy", () => {
         yield* eventuallyAtTestTime("it reads the sequencer", () => found.length === 1)
       }).pipe(Effect.provide(copy))
       assert.deepStrictEqual([asked, found, open], [[{ epoch: "e", seq: 4 }], [5], 0])
+    })
+  )
+})
+
+describe("a reader of the sequencer", () => {
+  /** A copy whose last event is `last`, a sequencer that sends what the test offers, and their reader from event 4 on. */
+  const reading = Effect.gen(function* () {
+    const state = { last: 0, looks: 0, opened: [] as Array<number>, copies: 0, found: [] as Array<number> }
+    const offered = yield* Queue.unbounded<FeedFrame>()
+    const messages = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }),
+      close: async () => {}
+    }
+    const consume = async () => {
+      state.copies++
+      return messages
+    }
+    const connected = {
+      js: { consumers: { get: async () => ({ consume }) } },
+      ends: Effect.sync(() => {
+        state.looks++
+        return { first: 1, last: 1 }
+      }),
+      placeOf: (message: number) =>
+        Effect.sync(() => ({ message, epoch: "e", first: 1, last: state.last, fork: undefined, checksum: undefined }))
+    } as unknown as NatsStream.Connected
+    const own = Layer.mock(Feed)({
+      follow: (position) => {
+        state.opened.push(position?.seq ?? 0)
+        return Stream.fromQueue(offered)
+      }
+    })
+    const feed = yield* Effect.map(
+      Layer.build(
+        NatsFeed.layer({ silence_ms: 60_000, check_every_ms: 1_000 }).pipe(
+          Layer.provide(own),
+          Layer.provide(Layer.mock(NatsStream.NatsStream)({ connected: Effect.succeed(connected) }))
+        )
+      ),
+      Context.get(Feed)
+    )
+    yield* feed.follow({ epoch: "e", seq: 4 }).pipe(
+      Stream.runForEach((frame) => Effect.sync(() => state.found.push(...(seqsOf([frame]) ?? [])))),
+      Effect.forkScoped
+    )
+    const offer = (...seqs: ReadonlyArray<number>) => Queue.offer(offered, events("e", ...seqs))
+    yield* eventuallyAtTestTime("it reads the sequencer", () => state.opened.length === 1)
+    return { state, offer }
+  })
+  /** The copy holds the reader's position at a check; the event after it comes from the sequencer. */
+  const leaving = Effect.gen(function* () {
+    const { offer, state } = yield* reading
+    yield* offer(5)
+    yield* eventuallyAtTestTime("event 5 arrives", () => state.found.length === 1)
+    state.last = 5
+    const { looks } = state
+    yield* TestClock.adjust("1 second")
+    yield* eventuallyAtTestTime("it checks the copy", () => state.looks > looks)
+    const before = state.looks
+    yield* offer(6)
+    yield* eventuallyAtTestTime("it looks for event 6 again", () => state.looks > before + 1)
+    return { state, offer }
+  })
+
+  it.effect("returns to a copy that holds its position a moment later, without the sequencer", () =>
+    Effect.gen(function* () {
+      const { state } = yield* leaving
+      assert.strictEqual(state.copies, 0)
+      state.last = 6
+      yield* TestClock.adjust("20 millis")
+      yield* eventuallyAtTestTime("it reads the copy", () => state.copies === 1)
+      assert.deepStrictEqual([state.opened, state.found], [[4], [5, 6]])
+    })
+  )
+
+  it.effect("continues with the sequencer where the copy does not catch up, until the next check", () =>
+    Effect.gen(function* () {
+      const { offer, state } = yield* leaving
+      yield* TestClock.adjust("500 millis")
+      yield* eventuallyAtTestTime("it reads the sequencer", () => state.opened.length === 2)
+      yield* offer(7)
+      yield* offer(8)
+      yield* eventuallyAtTestTime("events 7 and 8 arrive", () => state.found.length === 4)
+      assert.deepStrictEqual([state.opened, state.found, state.copies], [[4, 6], [5, 6, 7, 8], 0])
     })
   )
 })

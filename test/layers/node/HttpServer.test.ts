@@ -59,6 +59,20 @@ describe("a server that holds connections", () => {
     assert.deepStrictEqual(paths, ["/first", "/second", "/later"])
   })
 
+  it("does not close an admitted connection after the longest time of a hold", async () => {
+    const port = await open({ early_ms: 60_000 })
+    const held = ask(port, "/held")
+    await until(1)
+    let idle_ms: number | undefined
+    door.on("request", (request, response) => {
+      idle_ms = request.socket.timeout
+      response.end("served")
+    })
+    door.admit()
+    assert.include(await held, "served")
+    assert.strictEqual(idle_ms, 0)
+  })
+
   it("drops held connections that the client ends", async () => {
     const port = await open()
     const socket = connect(port, "127.0.0.1")

@@ -1,4 +1,4 @@
-import { Effect, Layer, Logger } from "effect"
+import { Context, Effect, Layer, Logger, Redacted } from "effect"
 import { Redis } from "effect/persistence"
 import { assert, describe, it } from "vitest"
 import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
@@ -7,6 +7,7 @@ import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitSt
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
 import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
+import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 import {
   isRedisInstalled,
   type Keeps,
@@ -202,6 +203,37 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
       })
     )
     assert.include(lines.join("\n"), "API keys are accepted again")
+  })
+
+  it("ends a connection that no longer replies, without a command that fails", async () => {
+    await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const server = yield* running()
+          const proxy = yield* Effect.acquireRelease(
+            Effect.promise(() => FaultProxy.start(server.port)),
+            (proxy) => Effect.promise(() => proxy.close())
+          )
+          const url = Redacted.make(`redis://127.0.0.1:${proxy.port}`)
+          const context = yield* Layer.build(RedisLink.layer({ url, command_timeout: PATIENCE }))
+          const link = Context.get(context, RedisLink.RedisLink)
+          const subscribed: Array<boolean> = []
+          yield* link.listen("channel", { message: () => {}, subscribed: (is) => subscribed.push(is) })
+          const holds = (condition: () => boolean) =>
+            Effect.gen(function* () {
+              while (!condition()) yield* Effect.sleep(20)
+            })
+          yield* holds(() => link.server() !== undefined && subscribed.length === 1)
+          proxy.swallow()
+          yield* holds(() => link.server() === undefined && subscribed.length === 2)
+          proxy.open()
+          // the bytes that the proxy swallowed are lost, so its connections are of no use any more
+          proxy.cut()
+          yield* holds(() => link.server() !== undefined && subscribed.length === 3)
+          assert.deepStrictEqual(subscribed, [true, false, true])
+        })
+      ).pipe(Effect.provide(Logger.layer([])))
+    )
   })
 
   it("does not block the start of a gateway", async () => {

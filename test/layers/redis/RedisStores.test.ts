@@ -52,6 +52,20 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
       yield* store.claim("rest", owner, "nonce-0003")
     }).pipe(Effect.provide(nonces))
   )
+  it.effect("holds a nonce for a second beyond its window, by which the clock may go back unnoticed", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      const redis = yield* Redis.Redis
+      const [s, us] = yield* redis.send<[string, string]>("TIME")
+      const before = Number(s) * 1_000 + Math.floor(Number(us) / 1_000)
+      yield* store.claim("rest", new Uint8Array(32).fill(8), "nonce-0001")
+      const names = yield* redis.send<ReadonlyArray<string>>("KEYS", "{gateway:nonces}:*")
+      assert.lengthOf(names, 1)
+      assert.isAtLeast(Number(yield* redis.send("PEXPIRETIME", names[0]!)), before + 61_000)
+    }).pipe(
+      Effect.provide(settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provideMerge(linkAtTestTime)))
+    )
+  )
   for (const isLost of [false, true])
     it.effect(
       `refuses claims for one window, no longer, after its clock alone was a day ahead, marker lost: ${isLost}`,
