@@ -622,6 +622,103 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     )
 
     test(
+      "lists rows of a new numbering before the older ones, though their seqs and times repeat",
+      Effect.gen(function* () {
+        const history = yield* History
+        /** One row of each list, with the same seqs and times in each numbering. */
+        const rowsOf = (n: number): ReadonlyArray<Event> => {
+          const at = { ts_ms: START }
+          const movement = {
+            transfer_id: uuid(60 + n),
+            user_id: alice.user_id,
+            kind: "deposit" as const,
+            from_sub_account_address: undefined,
+            to_sub_account_address: alice.account(0),
+            asset: "USDC",
+            amount: String(n),
+            status: "completed" as const,
+            reference: "rail",
+            created_time: START,
+            updated_time: START
+          }
+          return [
+            event(1, { type: "movement", movement }, at),
+            event(2, body.trades({ trade_id: String(n), timestamp: START }), at),
+            event(3, body.order({ order_id: uuid(n), side: "Sell", order_status: "Filled" }), at),
+            event(4, body.closing({ order_id: uuid(n), exec_id: uuid(n) }), at),
+            event(5, body.funding({ funding_rate: String(n) }), at),
+            event(6, body.funded({ exec_id: uuid(10 + n), base_fee: String(n) }), at),
+            event(7, body.money("funding", String(n), { amount: "-1", symbol }), at),
+            event(8, body.pool({ cash_balance: String(n) }), at),
+            event(9, body.adl({ equity: String(n) }), at)
+          ]
+        }
+        yield* commit(rowsOf(1))
+        const nothing = { orders: [], subAccounts: [], instruments: [], records: [] }
+        yield* history.restart({ epoch: EPOCH, seq: 9 }, { epoch: "e2", seq: 0, began: 0, ts_ms: START }, nothing)
+        yield* commit(rowsOf(2), "e2")
+        const query = ordersOf()
+        const executions = (yield* history.executions(executionsOf())).rows
+        assert.deepStrictEqual(
+          {
+            movements: (yield* history.movements({ ...query, kind: undefined })).rows.map(({ amount }) => amount),
+            trades: (yield* history.trades(symbol, 10)).map(({ trade_id }) => trade_id),
+            orders: (yield* history.orders(query)).rows.map(({ order_id }) => order_id),
+            executions: executions.map(({ exec_id }) => exec_id),
+            closed: (yield* history.closedPnls(query)).rows.map(({ order_id }) => order_id),
+            rates: (yield* history.fundingRates({ ...query, symbol })).rows.map(({ funding_rate }) => funding_rate),
+            payments: (yield* history.fundingPayments(query)).rows.length,
+            balances: (yield* history.transactions({ ...query, type: "funding" })).rows.map((row) => row.balance_after),
+            pools: (yield* history.pools(query)).map(({ cash_balance }) => cash_balance),
+            alerts: (yield* history.adlAlerts(query)).map(({ equity }) => equity)
+          },
+          {
+            movements: ["2", "1"],
+            trades: ["2", "1"],
+            orders: [uuid(2), uuid(1)],
+            executions: [uuid(12), uuid(2), uuid(11), uuid(1)],
+            closed: [uuid(2), uuid(1)],
+            rates: ["2", "1"],
+            payments: 2,
+            balances: ["2", "1"],
+            pools: ["2", "1"],
+            alerts: ["2", "1"]
+          }
+        )
+      })
+    )
+
+    test(
+      "pages from an open order of a new numbering to the last order before it, though their times are equal",
+      Effect.gen(function* () {
+        const history = yield* History
+        yield* commit([event(1, body.order({ order_id: uuid(1), order_status: "Filled" }))])
+        const fresh = order({ order_id: uuid(2) })
+        yield* history.restart(
+          { epoch: EPOCH, seq: 1 },
+          { epoch: "e2", seq: 0, began: 0, ts_ms: START },
+          {
+            orders: [{ user_id: alice.user_id, order: fresh, record: RecordJson.order(fresh) }],
+            subAccounts: [],
+            instruments: ["ETH-USDC", symbol].map((of) => instrument({ symbol: of })),
+            records: []
+          }
+        )
+        const first = yield* history.orders(ordersOf({ limit: 1 }))
+        const second = yield* history.orders(ordersOf({ limit: 1, after: first.next }))
+        assert.deepStrictEqual(
+          [first, second].map(({ rows }) => rows.map(({ order_id }) => order_id)),
+          [[uuid(2)], [uuid(1)]]
+        )
+        // in the order of the sequencer
+        assert.deepStrictEqual(
+          (yield* history.instruments).map((row) => row.symbol),
+          ["ETH-USDC", symbol]
+        )
+      })
+    )
+
+    test(
       "starts numbering anew: forgets streams and what is not open any more, keeps what is past",
       Effect.gen(function* () {
         const history = yield* History
