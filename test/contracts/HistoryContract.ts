@@ -659,9 +659,11 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         yield* commit(rowsOf(2), "e2")
         const query = ordersOf()
         const executions = (yield* history.executions(executionsOf())).rows
+        const moved = yield* history.movements({ ...query, kind: undefined, limit: 1 })
+        const before = yield* history.movements({ ...query, kind: undefined, limit: 1, after: moved.next })
         assert.deepStrictEqual(
           {
-            movements: (yield* history.movements({ ...query, kind: undefined })).rows.map(({ amount }) => amount),
+            movements: [...moved.rows, ...before.rows].map(({ amount }) => amount),
             trades: (yield* history.trades(symbol, 10)).map(({ trade_id }) => trade_id),
             orders: (yield* history.orders(query)).rows.map(({ order_id }) => order_id),
             executions: executions.map(({ exec_id }) => exec_id),
