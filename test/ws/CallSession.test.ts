@@ -172,6 +172,15 @@ describe("a socket of calls", () => {
     assert.deepStrictEqual([did.ends, did.closed], [["TooBig"], ["TooBig"]])
   })
 
+  it("reads nothing after invalid bytes, and ends by them alone", () => {
+    const { did, session } = opened()
+    session.refused("ProtocolError")
+    session.refused("ProtocolError")
+    session.text("call")
+    session.closed()
+    assert.deepStrictEqual([did.taken, did.ends], [[], ["ProtocolError"]])
+  })
+
   it("releases the input that is held, and its calls, when it is closed", () => {
     const { did, line, session } = opened()
     line.hold(100)

@@ -102,13 +102,16 @@ export const startOne = async (env: Readonly<Record<string, string>> = {}): Prom
 export const startTwo = async (options: {
   readonly nats: boolean
   readonly env?: Readonly<Record<string, string>>
+  /** Receives each line of the log of the gateways. */
+  readonly onLog?: (line: string) => void
 }): Promise<World> => {
   const fleet = await Fleet.start({
     gateways: 2,
     nats: options.nats,
     proxied: true,
     env: { ...SETTINGS, ...options.env },
-    backendEnv: POOLS
+    backendEnv: POOLS,
+    ...(options.onLog === undefined ? {} : { say: options.onLog })
   })
   const { members, nats, proxies } = fleet
   const allReady = () =>

@@ -16,10 +16,15 @@ const two = (process.argv[6] ?? (isFleetInstalled ? "two" : "one")) === "two"
 /** Runs on one exchange, with new users each. */
 const RUNS_OF_A_WORLD = 25
 
+/** Prints what a gateway reports as an internal error. */
+const onLog = (line: string): void => {
+  if (line.includes('"level":"ERROR"')) process.stderr.write(`${line}\n`)
+}
+
 const totals = { runs: 0, actions: 0, compared: 0, executions: 0, liquidations: 0, deleveragings: 0, different: 0 }
 const began = performance.now()
 for (let seed = first; seed < first + runs;) {
-  const world = await (two ? startTwo({ nats: isNatsInstalled }) : startOne())
+  const world = await (two ? startTwo({ nats: isNatsInstalled, onLog }) : startOne())
   try {
     const found: Array<readonly [seed: number, seen: Seen]> = []
     for (const end = Math.min(seed + RUNS_OF_A_WORLD, first + runs); seed < end; seed++) {
