@@ -150,6 +150,12 @@ describe("PrivateFeed", () => {
     fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 80 }), play), { numRuns: 1_000 })
   })
 
+  it("begins at 0 where its stream has no event, so that the first one cannot be missed", () => {
+    const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
+    feed.begin("s", [{ topic: "order", snapshot: undefined, seq: 0 }], [], 0)
+    assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 0 })
+  })
+
   it("moves its position with events of topics that it does not follow, and only in its stream", () => {
     const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
     const event = (seq: number) =>
