@@ -65,6 +65,12 @@ export const configOf = ({ url }: Options, application: string): Config & { read
   }
 })
 
+/**
+ * The client turns the error of a transaction into a defect where these fail. They fail with the connection alone: then
+ * the server ends the transaction, and a later COMMIT fails.
+ */
+const CLEANUP = /^(?:ROLLBACK|RELEASE SAVEPOINT)\b/u
+
 /** A connection with a time limit for each statement; after the first timeout it is not used again. */
 class BoundedConnection implements SqlConnection.Connection {
   private readonly inner: SqlConnection.Connection
@@ -85,8 +91,10 @@ class BoundedConnection implements SqlConnection.Connection {
         : withTimeout(noTimeLimit ? Infinity : RESULT_MS, effect, onTimeout, this.silence)
     )
   }
-  readonly execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
-    this.bounded(this.inner.execute(sql, params, transform))
+  readonly execute: SqlConnection.Connection["execute"] = (sql, params, transform) => {
+    const result = this.bounded(this.inner.execute(sql, params, transform))
+    return CLEANUP.test(sql) ? Effect.catch(result, () => Effect.succeed([])) : result
+  }
   readonly executeUnprepared: SqlConnection.Connection["executeUnprepared"] = (sql, params, transform) =>
     this.bounded(this.inner.executeUnprepared(sql, params, transform))
   readonly executeRaw: SqlConnection.Connection["executeRaw"] = (sql, params) =>

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { AddressInfo } from "node:net"
 import { createServer } from "node:net"
-import { Context, Duration, Effect, Layer, Logger, Redacted } from "effect"
+import { Context, Duration, Effect, Exit, Layer, Logger, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.ts"
@@ -93,6 +93,44 @@ describe.skipIf(!Postgres.isThere)("an unresponsive PostgreSQL", () => {
         way.cut()
         yield* until("the server responds again", () => said.some((line) => line.includes("responds again")))
         while (!(yield* serves)) yield* Effect.sleep("50 millis")
+      })
+  )
+})
+
+describe.skipIf(!Postgres.isThere)("a transaction whose PostgreSQL is lost", () => {
+  const ways = ["swallow", "stall", "cut"] as const
+  const nested = [false, true]
+  it.live.each(ways.flatMap((way) => nested.map((isNested) => [way, isNested] as const)))(
+    "fails with an error that callers can handle: %s, nested: %s",
+    ([way, isNested]) =>
+      Effect.gen(function* () {
+        const proxy = yield* Effect.acquireRelease(
+          Effect.promise(() => FaultProxy.start(server.port())),
+          (opened) => Effect.promise(() => opened.close())
+        )
+        const url = Redacted.make(server.url("public", proxy.port))
+        const context = yield* Layer.build(NodePostgres.layer({ url, connections: 1, silence_ms: 250 }))
+        const sql = Context.get(context, SqlClient.SqlClient)
+        const statements = Effect.gen(function* () {
+          yield* sql`SELECT 1 AS n`
+          proxy[way]()
+          return yield* sql`SELECT 2 AS n`
+        })
+        const failed = yield* Effect.exit(sql.withTransaction(isNested ? sql.withTransaction(statements) : statements))
+        assert(Exit.isFailure(failed))
+        assert.deepStrictEqual(
+          failed.cause.reasons.map(({ _tag }) => _tag),
+          ["Fail"]
+        )
+        proxy.open()
+        // what was swallowed is gone, and what was stalled arrives
+        if (way === "swallow") proxy.cut()
+        // later statements have transactions of their own
+        const id = Effect.retry(sql`SELECT pg_current_xact_id()::text AS id`, {
+          times: 100,
+          schedule: Schedule.spaced("50 millis")
+        })
+        assert.notDeepEqual(yield* id, yield* id)
       })
   )
 })
