@@ -33,10 +33,11 @@ export const WAIT_MS_MAX = 2_000
 const WAIT_STEP_MS = 50
 
 /**
- * The target is the time that a list waits for the orders of its caller: commands beyond the limit wait before they are
- * sent, where they delay nobody's reads. Below the minimum, a turn of the event loop has too few commands to share its cost.
+ * The target is the time until a private stream has the events of a command, for which a list waits that its sender reads.
+ * Commands beyond the limit wait before they are sent, where they delay no reads. With half of the minimum, turns of
+ * the event loop have too few commands to share their cost.
  */
-export const limits: AdaptiveLimitOptions = { initial: 512, min: 256, max: 2_048, target_ms: 100 }
+export const limits: AdaptiveLimitOptions = { initial: 128, min: 64, max: 2_048, target_ms: 30 }
 
 const cancels: ReadonlySet<CommandBody["type"]> = new Set(["cancel", "cancel_all"])
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "vitest"
 import { AdaptiveLimit } from "../../../src/services/trading/AdaptiveLimit.ts"
+import { limits } from "../../../src/services/trading/CommandAdmission.ts"
 
 const options = { initial: 100, min: 40, max: 200, target_ms: 500 }
 
@@ -59,18 +60,33 @@ describe("a limit that follows the delay", () => {
     assert.strictEqual(limit.value, 81)
   })
 
+  /** The limit of a server under as much load as it lets in: work takes limit / rate, and no less than `least_ms`. */
+  const settled = (limit: AdaptiveLimit, rate: number, least_ms = 0): number => {
+    let now = 0
+    for (let i = 0; i < 20_000; i++) {
+      const delay_ms = Math.max(least_ms, (limit.value / rate) * 1_000)
+      now += delay_ms / limit.value
+      limit.reached()
+      limit.observe(now, delay_ms)
+    }
+    return limit.value
+  }
+
   it("settles where work takes as long as the target, at any rate", () => {
     for (const rate of [100, 200, 300]) {
-      const limit = new AdaptiveLimit(options)
-      // a server of a fixed rate under as much load as the limit lets in: work takes limit / rate
-      let now = 0
-      for (let i = 0; i < 20_000; i++) {
-        now += 1_000 / rate
-        limit.reached()
-        limit.observe(now, (limit.value / rate) * 1_000)
-      }
-      assert.isAtLeast(limit.value, rate * 0.4)
-      assert.isAtMost(limit.value, rate * 0.6)
+      const value = settled(new AdaptiveLimit(options), rate)
+      assert.isAtLeast(value, rate * 0.4)
+      assert.isAtMost(value, rate * 0.6)
     }
+  })
+
+  it("shows a command of an exchange that executes 3,000 a second within 35 ms", () => {
+    assert.isAtMost(settled(new AdaptiveLimit(limits), 3_000) / 3, 35)
+  })
+
+  it("lets an exchange that executes 20,000 a second do so, also behind a journal that takes 20 ms", () => {
+    const value = settled(new AdaptiveLimit(limits), 20_000, 20)
+    assert.isAtLeast(value / 20, 25)
+    assert.isAtMost(value / 20, 35)
   })
 })
