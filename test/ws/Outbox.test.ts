@@ -204,6 +204,28 @@ describe("Outbox", () => {
     })
   )
 
+  it.live("sends an update of any size as it is, if nothing else is queued", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { offer } = make(sink)
+      offer("t".repeat(500), feed("ticker"))
+      yield* turn
+      assert.deepStrictEqual(sink.texts(), ["t".repeat(500)])
+    })
+  )
+
+  it.live("finishes with what is queued, and without the state of a feed that was dropped", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { offer, outbox } = make(sink)
+      offer("t".repeat(60), feed("ticker"))
+      offer("o".repeat(60), feed("order", false))
+      outbox.finish()
+      yield* turn
+      assert.deepStrictEqual(sink.texts(), ["o".repeat(60)])
+    })
+  )
+
   it.live("judges the age of the oldest frame", () =>
     Effect.gen(function* () {
       const books = feed("book")

@@ -540,10 +540,10 @@ describe("authentication", () => {
     })
   )
 
-  it.live("names what is missing of a credential", () =>
+  it.live("names what is missing of a credential, and counts each as a failed try", () =>
     Effect.gen(function* () {
       const world = new World()
-      yield* start(world, { auth_tries: 9 })
+      yield* start(world, { auth_tries: 6 })
       const peer = yield* connect(world, "/ws/private")
       const key = { op: "auth", api_key: "k", signature: "s", timestamp_ms: 1, nonce: "good-nonce" }
       for (const field of ["signature", "timestamp_ms", "nonce"]) {
@@ -557,6 +557,9 @@ describe("authentication", () => {
         [(yield* elsewhere.ask({ op: "auth", bearer: "TK" })).code, elsewhere.close],
         ["BAD_REQUEST", undefined]
       )
+      assert.isUndefined(peer.close)
+      peer.send({ op: "auth" })
+      assert.strictEqual((yield* peer.ended).code, 4003)
     })
   )
 
