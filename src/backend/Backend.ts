@@ -1,5 +1,5 @@
 /**
- * The default backend as one Effect: reads the settings, recovers the exchange from its journal, serves it over gRPC.
+ * The default backend as one Effect: reads the settings, recovers the exchange from its journal, runs it, serves it over gRPC.
  *
  * It is a program behind the gRPC boundary and has no dependency on the gateway. Source: docs/contract/exchange.md.
  */
@@ -16,6 +16,7 @@ import * as MarketsFile from "./markets/File.ts"
 import { shippedMarkets } from "./markets/ShippedMarkets.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import type { Replay } from "./server/EventStream.ts"
+import * as Running from "./server/Running.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Snapshotter } from "./server/SnapshotSchedule.ts"
 import type { Settings, SharedSettings } from "./Settings.ts"
@@ -131,25 +132,36 @@ const sharedOf = Effect.fnUntraced(function* ({ standbyReads, url }: SharedSetti
   return { database: make(url), holder: `${hostname()}:${process.pid}`, standbyReads }
 })
 
-/** Serves the exchange of these settings until the scope closes. */
-export const serve = Effect.fnUntraced(function* (
-  settings: Settings,
-  shared: SharedSettings = { url: undefined, standbyReads: false }
-): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
-  const { simMaker, simTakers, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity, secret } = settings
+const optionsOf = Effect.fnUntraced(function* (settings: Settings) {
+  const { simMaker, simTakers, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity } = settings
   const markets = yield* marketsOf(settings.marketsFile)
-  return yield* Serve.serve({
+  return {
     machine,
     reads,
     config: { markets, simMaker, simTakers, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity },
     directory: settings.dataDir,
-    host: hostOf(settings),
-    port: settings.port,
-    secret: secret === undefined ? undefined : Redacted.value(secret),
-    tls: yield* tlsOf(settings),
     limits: { ...defaultLimits, events_kept_max: settings.eventsKept },
     snapshots: snapshotsOf,
-    replays: replaysOf,
+    replays: replaysOf
+  }
+})
+
+/** Runs the exchange of these settings until the scope closes, for calls from this process. */
+export const run = (settings: Settings): Effect.Effect<Running.Running, SettingError | JournalError, Scope.Scope> =>
+  Effect.flatMap(optionsOf(settings), Running.run)
+
+/** Runs the exchange of these settings and serves it over gRPC until the scope closes. */
+export const serve = Effect.fnUntraced(function* (
+  settings: Settings,
+  shared: SharedSettings = { url: undefined, standbyReads: false }
+): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
+  const { port, secret } = settings
+  return yield* Serve.serve({
+    ...(yield* optionsOf(settings)),
+    host: hostOf(settings),
+    port,
+    secret: secret === undefined ? undefined : Redacted.value(secret),
+    tls: yield* tlsOf(settings),
     shared: yield* sharedOf(shared)
   })
 })

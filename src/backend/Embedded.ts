@@ -1,10 +1,9 @@
 /**
- * Runs the backend in a worker thread and restarts it when it ends: after a pause, on the same port and with the same
- * secret, so that clients only reconnect.
+ * Runs the backend in a worker thread and restarts it when it ends, after a pause. Calls reach it over MessagePorts.
  */
-import { randomBytes } from "node:crypto"
-import { Worker } from "node:worker_threads"
-import { type Config, Deferred, Effect, Redacted, Schema, type Scope } from "effect"
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
+import { type Config, Deferred, Effect, Schema, type Scope } from "effect"
+import type { Open } from "../node/PortCall.ts"
 import { type Settings, settings } from "./Settings.ts"
 
 /** The first start of the worker failed. */
@@ -12,25 +11,26 @@ export class BackendNotStarted extends Schema.TaggedError<BackendNotStarted>()("
   message: Schema.String
 }) {}
 
-export interface WorkerData {
-  /** Settings of the gateway's process; port, address, secret and TLS are set by the thread. */
-  readonly settings: Omit<Settings, "secret">
-  /** 0 selects a free port. */
-  readonly port: number
-  readonly secret: string
-}
+/** Settings of the gateway's process. Only this process calls the thread, so there is no secret. */
+export type WorkerData = Omit<Settings, "secret">
 
+/** A call: the path of its method, its request, its id in the logs, and its port. */
+export interface OpenRequest {
+  readonly path: string
+  readonly request: Uint8Array
+  readonly request_id: string
+  readonly port: MessagePort
+}
 /** Requests to the worker. */
-export type WorkerRequest = "stop" | "metrics"
-/** Messages from the worker: the port once it serves, its metrics, or the reason why it ends. */
-export type WorkerMessage = { readonly port: number } | { readonly metrics: string } | { readonly error: string }
+export type WorkerRequest = "stop" | "metrics" | OpenRequest
+/** Messages from the worker: that it runs, its metrics, or the reason why it ends. */
+export type WorkerMessage = "running" | { readonly metrics: string } | { readonly error: string }
 
 export interface Embedded {
-  /** `host:port` on the loopback interface. */
-  readonly address: string
-  readonly secret: Redacted.Redacted<string>
   /** The current thread; undefined between two runs. */
   readonly worker: () => Worker | undefined
+  /** Opens a call to its services. */
+  readonly open: Open
   /** Metrics in Prometheus format; "" where the worker does not respond in time. */
   readonly metrics: Effect.Effect<string>
 }
@@ -48,17 +48,17 @@ const STOP_MS = 10_000
 /** URL of the worker's module, as source or as built. */
 const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
 
-const send = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request)
+const send = (worker: Worker, request: WorkerRequest): void =>
+  worker.postMessage(request, typeof request === "string" ? [] : [request.port])
 
 const start = (data: WorkerData): Worker => new Worker(entry, { workerData: data, name: "backend" })
 
-/** Starts the backend; succeeds once it serves. Closing the scope stops it gracefully. */
+/** Starts the backend; succeeds once it runs. Closing the scope stops it gracefully. */
 export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigError, Scope.Scope> = Effect.gen(
   function* () {
     const { secret: _, ...values } = yield* settings
-    const secret = randomBytes(32).toString("base64url")
-    const first = yield* Deferred.make<number, BackendNotStarted>()
-    let port = 0
+    const first = yield* Deferred.make<void, BackendNotStarted>()
+    let hasStarted = false
     let stopping = false
     let worker: Worker | undefined
     /** Callbacks that wait for metrics; one response serves all. */
@@ -69,27 +69,22 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
       if (stopping) return resume(Effect.succeed(0))
       let since = Number.POSITIVE_INFINITY
       let reason = "see its log lines"
-      const current = start({ settings: values, port, secret })
+      const current = start(values)
       worker = current
       current.on("message", (message: WorkerMessage) => {
-        if ("error" in message) {
-          reason = message.error
-          return
-        }
-        if ("metrics" in message) {
-          for (const waiter of metricsWaiters.splice(0)) waiter(message.metrics)
-          return
-        }
-        since = performance.now()
-        port = message.port
-        Deferred.doneUnsafe(first, Effect.succeed(port))
+        if (message === "running") {
+          since = performance.now()
+          hasStarted = true
+          Deferred.doneUnsafe(first, Effect.void)
+        } else if ("error" in message) reason = message.error
+        else for (const waiter of metricsWaiters.splice(0)) waiter(message.metrics)
       })
       current.on("error", (cause) => {
         reason = String(cause)
       })
       current.once("exit", () => {
         worker = undefined
-        if (port === 0) {
+        if (!hasStarted) {
           const message = `the embedded backend did not start: ${reason}`
           Deferred.doneUnsafe(first, Effect.fail(new BackendNotStarted({ message })))
         }
@@ -125,7 +120,7 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
       })
     )
     yield* Effect.forkScoped(supervise)
-    const bound = yield* Deferred.await(first)
+    yield* Deferred.await(first)
     const metrics = Effect.callback<string>((resume) => {
       const current = worker
       if (current === undefined) return resume(Effect.succeed(""))
@@ -137,6 +132,12 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
         if (at !== -1) metricsWaiters.splice(at, 1)
       })
     }).pipe(Effect.timeoutOrElse({ duration: METRICS_MS, orElse: () => Effect.succeed("") }))
-    return { address: `127.0.0.1:${bound}`, secret: Redacted.make(secret), worker: () => worker, metrics }
+    const open: Open = (path, request, request_id) => {
+      if (worker === undefined) return undefined
+      const { port1, port2 } = new MessageChannel()
+      send(worker, { path, request, request_id, port: port2 })
+      return port1
+    }
+    return { worker: () => worker, open, metrics }
   }
 )

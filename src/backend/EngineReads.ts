@@ -9,7 +9,7 @@ import * as Reads from "./engine/Reads.ts"
 import { indexCandles } from "./engine/referee/IndexCandles.ts"
 import * as Positions from "./engine/referee/Positions.ts"
 import * as Ids from "./engine/state/Ids.ts"
-import type * as Serve from "./server/Serve.ts"
+import type * as Running from "./server/Running.ts"
 
 /** Maximum number of open orders per page. */
 export const PAGE_ORDERS_MAX = 10_000
@@ -32,7 +32,7 @@ const isInterval = Schema.is(Interval)
 const orNotFound = <A>(value: A | undefined, what: string) => value ?? { notFound: `no such ${what}` }
 
 /** Creates the reads of both services over the engine's state. */
-export const reads = (state: Engine.State): Serve.Reads => {
+export const reads = (state: Engine.State): Running.Reads => {
   const asOf = <A extends object>(value: A) => ({ ...value, as_of_seq: Reads.headSeq(state) })
   return {
     sequencer: {

@@ -10,7 +10,7 @@ import { endOf, snapshot } from "./journal/Recovery.ts"
 import { replay } from "./journal/Replay.ts"
 import { replayIndexOf } from "./journal/ReplayIndex.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
-import * as Serve from "./server/Serve.ts"
+import * as Running from "./server/Running.ts"
 import type { Settings } from "./Settings.ts"
 
 /** The result of a full replay of a journal. */
@@ -113,7 +113,7 @@ const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.Sn
  */
 export const verify = (settings: Settings, progress = noProgress): Effect.Effect<Verified, JournalError> =>
   withJournal(
-    () => Journal.read(Serve.journalPath(settings.dataDir)),
+    () => Journal.read(Running.journalPath(settings.dataDir)),
     (journal) => {
       const snapshots = snapshotsOf(journal)
       // ignore snapshots that were taken after this read transaction began
@@ -128,7 +128,7 @@ export const verify = (settings: Settings, progress = noProgress): Effect.Effect
  */
 export const rebuild = (settings: Settings, progress = noProgress): Effect.Effect<Verified, JournalError> =>
   withJournal(
-    () => Journal.existing(Serve.journalPath(settings.dataDir)),
+    () => Journal.existing(Running.journalPath(settings.dataDir)),
     (journal) => {
       const directory = Snapshots.directoryOf(journal.path)
       const replayed = replayAll(journal, new Map(), progress)

@@ -16,7 +16,7 @@ import * as Directory from "./journal/Directory.ts"
 import { Journal, lock } from "./journal/Journal.ts"
 import { JournalError } from "./journal/JournalError.ts"
 import { recover } from "./journal/Recovery.ts"
-import * as Serve from "./server/Serve.ts"
+import * as Running from "./server/Running.ts"
 
 /** Entries of the replaced journal after the end of the copy. */
 export interface Lost {
@@ -84,7 +84,7 @@ export const lostOf = (former: string, restored: Journal): Lost | null => {
 
 /** Replays the copy and begins its fork. Returns what it holds. */
 const beginFork = (directory: string, fork: string, now_ms: number, former: string) => {
-  const journal = Journal.existing(Serve.journalPath(directory))
+  const journal = Journal.existing(Running.journalPath(directory))
   try {
     const limits = { events_kept_max: 0, bytes_kept_max: 0 }
     const { at_ms, state } = recover(machine, journal, { limits, warn: () => {} })
@@ -126,7 +126,7 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
     const directory = resolve(dataDir)
     const stamp = new Date(now_ms).toISOString().replaceAll(":", "-")
     const aside = join(directory, `${COPY}${stamp}`)
-    const marker = Serve.restoringPath(directory)
+    const marker = Running.restoringPath(directory)
     const former = join(directory, JOURNAL)
     const failed = (cause: unknown) =>
       cause instanceof JournalError

@@ -15,7 +15,7 @@ import type { JournalDatabase } from "./journal/shared/JournalDatabase.ts"
 import * as Lease from "./journal/shared/Lease.ts"
 import { Replica } from "./journal/shared/Replica.ts"
 import { lostOf, type Restored } from "./Restore.ts"
-import * as Serve from "./server/Serve.ts"
+import * as Running from "./server/Running.ts"
 
 const failed = (cause: Error): JournalError =>
   cause instanceof JournalError ? cause : new JournalError({ message: `the restore failed: ${cause.message}`, cause })
@@ -37,7 +37,7 @@ export const restore = <S, C>(
   Effect.gen(function* () {
     const made_at_ms = yield* Clock.currentTimeMillis
     const directory = resolve(dataDir)
-    const path = Serve.journalPath(directory)
+    const path = Running.journalPath(directory)
     yield* assertIdle(database)
     let replaced: string | null = null
     const none = () => {

@@ -1,7 +1,8 @@
 /** The ports that backends implement over gRPC: sequencer and referee, with the event stream and the price stream. */
 import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
-import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
+import type { Endpoint, RemoteEndpoint } from "./grpc/Channel.ts"
+import type { ClientTls } from "./grpc/GrpcConnection.ts"
 import * as GrpcFeed from "./grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
 import * as GrpcReferee from "./grpc/GrpcReferee.ts"
@@ -65,8 +66,8 @@ export const endpointsOf = Effect.fnUntraced(function* (settings: Settings) {
     return yield* new SettingUnusable({ message: "BACKEND=grpc requires SEQUENCER_URL, such as 127.0.0.1:3011" })
   }
   const tls = yield* tlsOf(settings)
-  const sequencer: Endpoint = { address: sequencerUrl, secret, tls }
-  const referee: Endpoint = { address: refereeUrl ?? sequencerUrl, secret, tls }
+  const sequencer: RemoteEndpoint = { address: sequencerUrl, secret, tls }
+  const referee: RemoteEndpoint = { address: refereeUrl ?? sequencerUrl, secret, tls }
   return { sequencer, referee }
 })
 

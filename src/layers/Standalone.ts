@@ -1,6 +1,6 @@
 /**
- * The stack for one machine: SQLite in DATA_DIR, limits in memory or in Redis, and a backend over gRPC, by default the
- * embedded one in a worker thread of this process. No other module of the gateway imports the embedded backend.
+ * The stack for one machine: SQLite in DATA_DIR, limits in memory or in Redis, and a backend, by default the embedded one
+ * in a worker thread of this process, else over gRPC. No other module of the gateway imports the embedded backend.
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -8,7 +8,6 @@ import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import * as Backends from "./Backends.ts"
-import type { Endpoint } from "./grpc/Channel.ts"
 import * as NodePorts from "./node/NodePorts.ts"
 import * as PrivateFiles from "../node/PrivateFiles.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
@@ -21,14 +20,13 @@ import * as SqlStores from "./sql/SqlStores.ts"
 const embeddedBackend = (settings: Settings) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { address, metrics, secret } = yield* Embedded.make
+      const { metrics, open } = yield* Embedded.make
       const meter = yield* CurrentMetricsRegistry
       yield* Effect.acquireRelease(
         Effect.sync(() => meter.include(metrics)),
         (remove) => Effect.sync(remove)
       )
-      const endpoint: Endpoint = { address, secret, tls: undefined }
-      return Backends.over(settings, { sequencer: endpoint, referee: endpoint, relays: true })
+      return Backends.over(settings, { sequencer: { open }, referee: { open }, relays: true })
     })
   )
 

@@ -19,6 +19,8 @@ import {
   type CommandResult,
   SequencerClient
 } from "../../src/proto/gateway/v1/sequencer.ts"
+import type { Endpoint } from "../../src/layers/grpc/Channel.ts"
+import type { Open } from "../../src/node/PortCall.ts"
 import { OrderType, Side, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
 import { Feed } from "../../src/services/Feed.ts"
 import { PriceFeed } from "../../src/services/PriceFeed.ts"
@@ -28,6 +30,7 @@ import * as FeedContract from "../contracts/FeedContract.ts"
 import * as SequencerContract from "../contracts/SequencerContract.ts"
 import { submitAll, temporary } from "../doubles/FakeBackend.ts"
 import { startBackend, verifyJournal } from "../../verification/harness/BackendProcess.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 const quiet = Logger.layer([])
 
@@ -48,27 +51,46 @@ const settingsOf = (directory: string, more: Record<string, string> = {}) =>
 
 const folder = Effect.acquireRelease(Effect.sync(temporary), ({ remove }) => Effect.sync(remove))
 
-/** The gateway's four gRPC adapters, connected to a separate backend. */
+/** The gateway's four adapters. */
+const connected = (endpoint: Endpoint) =>
+  Layer.mergeAll(
+    GrpcSequencer.layer(endpoint),
+    GrpcReferee.layer(endpoint),
+    GrpcFeed.layer(endpoint),
+    GrpcPriceFeed.layer(endpoint)
+  )
+
+/** The adapters, connected to a separate backend. */
 const adapters = (more?: Record<string, string>) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const { directory } = yield* folder
       const values = yield* settingsOf(directory, more)
       const { port } = yield* Backend.serve(values)
-      const endpoint = { address: `127.0.0.1:${port}`, secret: values.secret, tls: undefined }
-      return Layer.mergeAll(
-        GrpcSequencer.layer(endpoint),
-        GrpcReferee.layer(endpoint),
-        GrpcFeed.layer(endpoint),
-        GrpcPriceFeed.layer(endpoint)
-      )
+      return connected({ address: `127.0.0.1:${port}`, secret: values.secret, tls: undefined })
     })
   ).pipe(Layer.provide(quiet))
 
+const embedded = (directory: string, more: Record<string, string> = {}) =>
+  Effect.provideService(
+    Embedded.make,
+    ConfigProvider.ConfigProvider,
+    ConfigProvider.fromUnknown({ DATA_DIR: directory, LOG_LEVEL: "error", SIM_MAKER: "off", ...more })
+  )
+
+/** The adapters, connected to a backend in a thread of this process. */
+const inThread = Layer.unwrap(
+  Effect.gen(function* () {
+    const { directory } = yield* folder
+    const { open } = yield* embedded(directory, { INDEX_SOURCE: "manual" })
+    return connected({ open })
+  })
+).pipe(Layer.provide(quiet))
+
 const contractRoot = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
 /** The contract suites deposit into this account. */
-const withAccount = adapters().pipe(
-  Layer.tap((context) =>
+const withAccount = <E>(layer: Layer.Layer<Sequencer | Referee | Feed | PriceFeed, E>) =>
+  Layer.tap(layer, (context) =>
     Effect.gen(function* () {
       const sequencer = yield* Sequencer
       yield* sequencer.submit({
@@ -77,10 +99,11 @@ const withAccount = adapters().pipe(
       })
     }).pipe(Effect.provideContext(context))
   )
-)
 
-SequencerContract.suite("the exchange behind gRPC", withAccount)
-FeedContract.suite("the exchange behind gRPC", withAccount)
+SequencerContract.suite("the exchange behind gRPC", withAccount(adapters()))
+FeedContract.suite("the exchange behind gRPC", withAccount(adapters()))
+SequencerContract.suite("the exchange in a thread of this process", withAccount(inThread))
+FeedContract.suite("the exchange in a thread of this process", withAccount(inThread))
 
 const wallet = (name: string) => {
   const root = rootOfService(name)
@@ -360,17 +383,64 @@ describe("npm run backend", () => {
 })
 
 describe("Embedded", () => {
-  const embedded = (directory: string, more: Record<string, string> = {}) =>
-    Effect.provideService(
-      Embedded.make,
-      ConfigProvider.ConfigProvider,
-      ConfigProvider.fromUnknown({ DATA_DIR: directory, LOG_LEVEL: "error", SIM_MAKER: "off", ...more })
-    )
-
-  it.live("serves from a worker thread, and on the same port after the worker is restarted", () =>
+  it.live("restarts with its streams: commands are sequenced, and events go on without a gap", () =>
     Effect.gen(function* () {
       const { directory } = yield* folder
-      const { address, secret, worker } = yield* embedded(directory)
+      const { open, worker } = yield* embedded(directory, { INDEX_SOURCE: "manual" })
+      const paths: Array<string> = []
+      const counted: Open = (path, ...call) => {
+        paths.push(path)
+        return open(path, ...call)
+      }
+      yield* Effect.gen(function* () {
+        const [sequencer, feed] = [yield* Sequencer, yield* Feed]
+        const seen: Array<number> = []
+        let losses = 0
+        yield* Effect.forkScoped(
+          Stream.runForEach(feed.follow(undefined), (frame) =>
+            Effect.sync(() => {
+              if (frame.type === "events") seen.push(...frame.events.map(({ seq }) => seq))
+              else if (frame.type === "interrupted") losses++
+            })
+          )
+        )
+        const deposit = (id: string) =>
+          Effect.retry(
+            Effect.suspend(() => sequencer.submit(SequencerContract.depositOf("1", id))),
+            {
+              times: 200,
+              schedule: Schedule.spaced("50 millis")
+            }
+          )
+        yield* sequencer.submit({
+          ...SequencerContract.depositOf("0", "open"),
+          body: { type: "create_sub_account", root_address: contractRoot, index: 0 }
+        })
+        yield* deposit("before")
+        yield* Effect.promise(() => worker()!.terminate())
+        const { seq } = yield* deposit("after")
+        yield* Effect.promise(() =>
+          eventually(
+            "the last event",
+            async () => seen.at(-1),
+            (last) => last === seq
+          )
+        )
+        assert.deepStrictEqual(
+          seen,
+          Array.from(seen, (_, i) => i + 1)
+        )
+        assert.isAtLeast(losses, 1)
+        for (const method of ["SubmitStream", "StreamEvents"])
+          assert.isAtLeast(paths.filter((path) => path.endsWith(`/${method}`)).length, 2, method)
+      }).pipe(Effect.provide(connected({ open: counted })))
+    }).pipe(Effect.scoped, Effect.provide(quiet))
+  )
+
+  it.live("serves reads from a worker thread, also after the worker is restarted", () =>
+    Effect.gen(function* () {
+      const { directory } = yield* folder
+      const { open, worker } = yield* embedded(directory)
       yield* Effect.gen(function* () {
         const sequencer = yield* Sequencer
         const before = yield* sequencer.head
@@ -378,7 +448,7 @@ describe("Embedded", () => {
         const after = yield* Effect.retry(sequencer.head, { times: 200, schedule: Schedule.spaced("50 millis") })
         assert.strictEqual(after.epoch, before.epoch)
         assert.isAtLeast(after.head_seq, before.head_seq)
-      }).pipe(Effect.provide(GrpcSequencer.layer({ address, secret, tls: undefined })))
+      }).pipe(Effect.provide(GrpcSequencer.layer({ open })))
     }).pipe(Effect.scoped, Effect.provide(quiet))
   )
 

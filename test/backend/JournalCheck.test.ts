@@ -4,7 +4,7 @@ import { Journal } from "../../src/backend/journal/Journal.ts"
 import { JournalError } from "../../src/backend/journal/JournalError.ts"
 import { machine } from "../../src/backend/engine/EngineMachine.ts"
 import { verify } from "../../src/backend/JournalCheck.ts"
-import { journalPath } from "../../src/backend/server/Serve.ts"
+import { journalPath } from "../../src/backend/server/Running.ts"
 import { temporary } from "../doubles/FakeBackend.ts"
 import { config } from "./Bench.ts"
 

@@ -10,7 +10,8 @@ import * as Directory from "../../src/backend/journal/Directory.ts"
 import { Journal } from "../../src/backend/journal/Journal.ts"
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import { restore } from "../../src/backend/Restore.ts"
-import { journalPath, serve } from "../../src/backend/server/Serve.ts"
+import { journalPath } from "../../src/backend/server/Running.ts"
+import { serve } from "../../src/backend/server/Serve.ts"
 import { temporary } from "../doubles/FakeBackend.ts"
 
 vi.mock(import("../../src/backend/journal/Directory.ts"), { spy: true })

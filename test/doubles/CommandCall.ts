@@ -74,15 +74,13 @@ export class CommandChannel {
     for (const giveUp of Array.from(this.waiters)) giveUp()
   }
   readonly channel = {
-    client: {
-      waitForReady: (_deadline: number, ready: (error?: Error) => void) => {
-        this.ready = ready
-        if (this.isReady) ready()
-      },
-      makeBidiStreamRequest: () => {
-        this.calls.push(new CommandCall())
-        return this.last
-      }
+    whenReady: (_within_ms: number, ready: (error?: Error) => void) => {
+      this.ready = ready
+      if (this.isReady) ready()
+    },
+    calls: () => {
+      this.calls.push(new CommandCall())
+      return this.last
     },
     silence: {
       await: (giveUp: () => void) => {
@@ -94,7 +92,6 @@ export class CommandChannel {
     onMove: (moved: (isAlive: boolean) => void) => {
       this.movers.add(moved)
       return () => void this.movers.delete(moved)
-    },
-    metadata: () => undefined
+    }
   } as unknown as Channel
 }

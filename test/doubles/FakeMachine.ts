@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import type { Machine } from "../../src/backend/engine/Machine.ts"
-import type { Reads } from "../../src/backend/server/Serve.ts"
+import type { Reads } from "../../src/backend/server/Running.ts"
 import type { Command, CommandAck, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 
 export interface FakeConfig {

@@ -35,7 +35,7 @@ export type Events = (call: ServerWritableStream<StreamEventsRequest, unknown>) 
 export type Commands = (call: ServerDuplexStream<SubmitStreamRequest, unknown>) => void
 
 export interface Hostile {
-  readonly endpoint: Channel.Endpoint
+  readonly endpoint: Channel.RemoteEndpoint
   readonly channel: Channel.Channel
   readonly close: () => Promise<void>
 }

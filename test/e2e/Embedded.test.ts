@@ -1,10 +1,6 @@
 /** The backend in a thread of the gateway's process is supervised. */
-import { ConfigProvider, Effect, Exit, Redacted, References, Scope } from "effect"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import type { Worker } from "node:worker_threads"
 import { assert, describe, it } from "vitest"
-import * as Embedded from "../../src/backend/Embedded.ts"
 import { startExchange } from "../../verification/harness/Exchange.ts"
 import { create, funded, listAll } from "../../verification/harness/RestClient.ts"
 import { eventually } from "../../verification/harness/Wait.ts"
@@ -12,30 +8,18 @@ import { isUnavailable } from "./Unavailable.ts"
 
 describe("the embedded backend", () => {
   it("is restarted when its thread dies, and nothing else is", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
-    const scope = Scope.makeUnsafe()
-    const embedded = await Effect.runPromise(
-      Embedded.make.pipe(
-        Scope.provide(scope),
-        Effect.provideService(References.MinimumLogLevel, "None"),
-        Effect.provide(
-          ConfigProvider.layer(ConfigProvider.fromUnknown({ DATA_DIR: dataDir, SIM_MAKER: "off", LOG_LEVEL: "error" }))
-        )
-      )
-    )
-    const exchange = await startExchange({
-      env: {
-        BACKEND: "grpc",
-        SEQUENCER_URL: embedded.address,
-        BACKEND_SECRET: Redacted.value(embedded.secret)
-      }
-    })
+    const backends: Array<Worker> = []
+    const onWorker = (worker: Worker) => {
+      if (worker.threadName === "backend") backends.push(worker)
+    }
+    process.on("worker", onWorker)
+    const exchange = await startExchange()
     try {
       const user = await funded(exchange)
       const kept = await create(exchange, user, "kept")
       assert.strictEqual(kept.status, 200)
-      const first = embedded.worker()!
-      await first.terminate()
+      assert.strictEqual(backends.length, 1)
+      await backends[0]!.terminate()
       // an order during the restart waits for the next thread, up to the deadline of an order
       const between = await create(exchange, user, "between")
       if (between.status !== 200) isUnavailable(between)
@@ -44,7 +28,7 @@ describe("the embedded backend", () => {
         () => create(exchange, user, "after"),
         ({ status }) => status === 200
       )
-      assert.notStrictEqual(embedded.worker(), first)
+      assert.strictEqual(backends.length, 2)
       const wanted = ["after", ...(between.status === 200 ? ["between"] : []), "kept"]
       const open = await eventually(
         "all orders",
@@ -53,9 +37,8 @@ describe("the embedded backend", () => {
       )
       assert.deepStrictEqual(open.map((order) => order.order_link_id).sort(), wanted)
     } finally {
+      process.off("worker", onWorker)
       await exchange.close()
-      await Effect.runPromise(Scope.close(scope, Exit.void))
-      rmSync(dataDir, { recursive: true, force: true })
     }
   })
 })

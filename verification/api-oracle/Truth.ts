@@ -6,7 +6,7 @@ import { crc32 } from "node:zlib"
 import { machine } from "../../src/backend/engine/EngineMachine.ts"
 import { Journal } from "../../src/backend/journal/Journal.ts"
 import { replay } from "../../src/backend/journal/Replay.ts"
-import { journalPath } from "../../src/backend/server/Serve.ts"
+import { journalPath } from "../../src/backend/server/Running.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { balanceRecord, executionRecord, type Json, orderRecord, positionRecord } from "./Records.ts"
 

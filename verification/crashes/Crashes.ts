@@ -7,7 +7,7 @@
 import { Effect } from "effect"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { journalPath } from "../../src/backend/server/Serve.ts"
+import { journalPath } from "../../src/backend/server/Running.ts"
 import { Client } from "../../src/client/index.ts"
 import { type BackendProcess, startBackend, verifyJournal } from "../harness/BackendProcess.ts"
 import { type GatewayProcess, startGateway } from "../harness/GatewayProcess.ts"

@@ -1,34 +1,14 @@
 /**
- * A channel to one backend: credentials, keepalive, reads with a deadline behind a circuit breaker, and streams that
- * reconnect without end.
+ * A channel to a backend: its connections, reads with a deadline behind a circuit breaker, and streams that reconnect without
+ * end.
  *
  * Source: docs/contract/boundary.md, docs/contract/boundary.md#errors.
  */
-import { randomUUID } from "node:crypto"
-import {
-  ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  Metadata,
-  type ServiceError,
-  status
-} from "@grpc/grpc-js"
-import {
-  type Cause,
-  Clock,
-  Context,
-  Duration,
-  Effect,
-  Exit,
-  Option,
-  Queue,
-  Random,
-  Redacted,
-  type Scope,
-  Stream
-} from "effect"
+import { type ServiceError, status } from "@grpc/grpc-js"
+import { type Cause, Clock, Context, Duration, Effect, Exit, Option, Queue, Random, type Scope, Stream } from "effect"
 import { CircuitBreaker } from "effect/persistence"
+import { callFailure } from "../../node/CallFailure.ts"
+import type { Open } from "../../node/PortCall.ts"
 import { HealthService } from "../../proto/grpc/health/v1/health.ts"
 import * as Breaker from "../../services/operations/CircuitBreaker.ts"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
@@ -36,31 +16,26 @@ import { RequestContext } from "../../services/operations/RequestContext.ts"
 import * as Tracing from "../../services/operations/Tracing.ts"
 import type { SilenceSignal } from "../../services/operations/Timeout.ts"
 import * as LivenessProbe from "../../services/operations/LivenessProbe.ts"
+import { type Connection, RECONNECT_MS_MAX, RECONNECT_MS_MIN, type ResponseStream, type Rpc } from "./Connection.ts"
+import * as GrpcConnection from "./GrpcConnection.ts"
 import * as Leader from "./Leader.ts"
+import * as PortConnection from "./PortConnection.ts"
 
-/** PEM texts. With `cert` and `key` the gateway presents a client certificate. */
-export interface ClientTls {
-  readonly ca: Buffer
-  readonly cert: Buffer | undefined
-  readonly key: Buffer | undefined
-}
-
-export interface Endpoint {
-  /** `host:port`, or several of them separated by commas: backends that share a journal, of which one leads. */
+/** A backend, or several that share a journal, of which one leads. */
+export interface RemoteEndpoint extends GrpcConnection.Credentials {
+  /** `host:port`, or several of them separated by commas. */
   readonly address: string
-  readonly secret: Redacted.Redacted<string> | undefined
-  readonly tls: ClientTls | undefined
 }
+/** A backend in a thread of this process. */
+export interface ThreadEndpoint {
+  readonly open: Open
+}
+export type Endpoint = RemoteEndpoint | ThreadEndpoint
 
-/** First and longest pause between two attempts to connect, in ms; each has a jitter of 20 percent. */
-export const RECONNECT_MS_MIN = 100
-export const RECONNECT_MS_MAX = 250
 /** A stream without a frame or heartbeat for this long is cancelled, in ms. Source: docs/contract/boundary.md#lagging. */
 export const SILENCE_MS_MAX = 5000
 /** Steps in which that time is counted. */
 const SILENCE_STEPS = 5
-/** Largest message: a backend may send a large step in one frame. */
-export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 /** Consecutive failures of one kind of read that open its circuit. */
 export const READS_LOST_MAX = 20
 /** Time for which an open circuit refuses reads at once; then one read is tried, and its result decides for the others. */
@@ -68,39 +43,18 @@ export const READS_REST = Duration.millis(500)
 /** Frames of a stream that are buffered for its reader; beyond them flow control pauses the stream. */
 export const FRAMES_WAITING_MAX = 256
 
-const options: ClientOptions = {
-  "grpc.keepalive_time_ms": 5000,
-  "grpc.keepalive_timeout_ms": 5000,
-  "grpc.keepalive_permit_without_calls": 1,
-  "grpc.initial_reconnect_backoff_ms": RECONNECT_MS_MIN,
-  "grpc.min_reconnect_backoff_ms": RECONNECT_MS_MIN,
-  "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,
-  "grpc.max_receive_message_length": MESSAGE_BYTES_MAX,
-  "grpc.enable_retries": 0,
-  // A separate connection for each channel: the loss of one does not affect the others.
-  "grpc.use_local_subchannel_pool": 1
-}
-
-/** An RPC method of a generated service definition. */
-export interface Rpc<Req, Res> {
-  readonly path: string
-  readonly requestSerialize: (value: Req) => Buffer
-  readonly responseDeserialize: (value: Buffer) => Res
-}
-
 export interface Channel {
-  /** The client of the backend that leads now. */
-  readonly client: Client
   /** Calls back when another backend leads; returns a function that removes the callback. */
   readonly onMove: Leader.Leader["onMove"]
-  /** Metadata of a call: the secret, and an id that correlates the logs of both sides. Default: a new id. */
-  readonly metadata: (request_id?: string) => Metadata
   /**
    * A read. One retry within the same deadline when the backend is UNAVAILABLE; of several backends, one may take over, so
    * reads are repeated until the deadline. Fails at once with UNAVAILABLE while the
    * circuit of this kind of read is open, and with DEADLINE_EXCEEDED when the liveness probe finds the backend unresponsive.
    */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
+  readonly responses: Connection["responses"]
+  readonly calls: Connection["calls"]
+  readonly whenReady: Connection["whenReady"]
   /** The liveness probe of the backend: a backend can hold its connection and still not respond. */
   readonly silence: SilenceSignal
 }
@@ -111,22 +65,17 @@ export const pause = (failures: number): Effect.Effect<void> =>
     Effect.sleep(Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(failures, 16)) * jitter)
   )
 
-const credentialsOf = (tls: ClientTls | undefined): ChannelCredentials =>
-  tls === undefined
-    ? ChannelCredentials.createInsecure()
-    : ChannelCredentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
-
 /** A health check as liveness probe. Any response counts, errors included: only silence is a failure. */
-const healthOf = (client: Client, metadata: () => Metadata): Effect.Effect<void, ServiceError> => {
-  const { path, requestSerialize, responseDeserialize } = HealthService.check
-  return Effect.callback((resume) => {
-    const request = { service: "" }
-    const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata(), () =>
-      resume(Effect.void)
-    )
-    return Effect.sync(() => call.cancel())
+const healthOf = (connection: Connection): Effect.Effect<void, ServiceError> =>
+  Effect.callback((resume) => {
+    const cancel = connection.unary(HealthService.check, { service: "" }, {}, () => resume(Effect.void))
+    return Effect.sync(cancel)
   })
-}
+
+const connect = (endpoint: Endpoint): Effect.Effect<ReadonlyArray<Connection>, never, Scope.Scope> =>
+  "open" in endpoint
+    ? Effect.succeed([PortConnection.make(endpoint.open)])
+    : Effect.forEach(endpoint.address.split(","), (address) => GrpcConnection.make(address.trim(), endpoint))
 
 /**
  * Opens a channel that lives as long as the scope. It connects at once and reconnects after every loss. With the name of a
@@ -136,21 +85,8 @@ export const make = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   server?: string
 ): Effect.fn.Return<Channel, never, Scope.Scope> {
-  const clients = yield* Effect.forEach(endpoint.address.split(","), (address) =>
-    Effect.acquireRelease(
-      Effect.sync(() => new Client(address.trim(), credentialsOf(endpoint.tls), options)),
-      (client) => Effect.sync(() => client.close())
-    )
-  )
-  const authorization = endpoint.secret === undefined ? undefined : `Bearer ${Redacted.value(endpoint.secret)}`
-  const metadata = (request_id: string = randomUUID()): Metadata => {
-    const metadata = new Metadata()
-    metadata.set("x-request-id", request_id)
-    if (authorization !== undefined) metadata.set("authorization", authorization)
-    return metadata
-  }
-  for (const client of clients) client.getChannel().getConnectivityState(true)
-  const leader = yield* Leader.make(clients, metadata)
+  const connections = yield* connect(endpoint)
+  const leader = yield* Leader.make(connections)
   const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(READS_LOST_MAX),
     openDuration: READS_REST
@@ -162,55 +98,43 @@ export const make = Effect.fnUntraced(function* (
       ? LivenessProbe.neverSilent
       : yield* LivenessProbe.make({
           server,
-          begin: Effect.succeed(Effect.suspend(() => healthOf(leader.client(), metadata))),
+          begin: Effect.succeed(Effect.suspend(() => healthOf(leader.connection()))),
           late: () => unresponsive
         })
 
-  const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
+  const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>
     Effect.withFiber<Res, ServiceError>((fiber) => {
       const caller = Context.getOrUndefined(fiber.context, RequestContext)
       return Effect.callback((resume) => {
         if (silence.isSilent()) return resume(Effect.fail(unresponsive))
-        const sent = metadata(caller?.id)
         const span = tracer && Tracing.beginIn(fiber, tracer, rpc.path, "client", clock.currentTimeNanosUnsafe())
-        if (span !== undefined) sent.set("traceparent", Tracing.traceparentOf(span))
-        const call = leader
-          .client()
-          .makeUnaryRequest(
-            rpc.path,
-            rpc.requestSerialize,
-            rpc.responseDeserialize,
-            request,
-            sent,
-            { deadline },
-            (error, value) => {
-              unsubscribe()
-              if (span !== undefined) {
-                Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
-              }
-              resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
-            }
-          )
+        const options = { request_id: caller?.id, traceparent: span && Tracing.traceparentOf(span), deadline_ms }
+        const cancel = leader.connection().unary(rpc, request, options, (error, value) => {
+          unsubscribe()
+          if (span !== undefined) {
+            Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
+          }
+          resume(error === null ? Effect.succeed(value!) : Effect.fail(error))
+        })
         const unsubscribe = silence.await(() => {
           resume(Effect.fail(unresponsive))
-          call.cancel()
+          cancel()
         })
-        return Effect.sync(() => call.cancel())
+        return Effect.sync(cancel)
       })
     })
   const readWithRetry = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>
     Effect.suspend(() => {
       const ends_ms = performance.now() + deadline_ms
       const left_ms = () => ends_ms - performance.now()
-      // grpc-js turns a time of the system clock into a duration at once, so a later step of that clock has no effect
-      const attempt = Effect.suspend(() => once(rpc, request, Date.now() + left_ms()))
+      const attempt = Effect.suspend(() => once(rpc, request, left_ms()))
       const repeated = (times: number): Effect.Effect<Res, ServiceError> =>
         Effect.catch(attempt, (error) =>
           times > 0 && error.code === status.UNAVAILABLE && left_ms() > RECONNECT_MS_MIN
             ? Effect.andThen(pause(0), repeated(times - 1))
             : Effect.fail(error)
         )
-      return repeated(clients.length > 1 ? Infinity : 1)
+      return repeated(connections.length > 1 ? Infinity : 1)
     })
   const read: Channel["read"] = (rpc, request, deadline_ms) => {
     breaker.watch(rpc.path)
@@ -219,12 +143,11 @@ export const make = Effect.fnUntraced(function* (
       .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(circuitOpen)))
   }
   return {
-    get client() {
-      return leader.client()
-    },
     onMove: leader.onMove,
-    metadata,
     read,
+    responses: (rpc, request) => leader.connection().responses(rpc, request),
+    calls: (rpc) => leader.connection().calls(rpc),
+    whenReady: (within_ms, done) => leader.connection().whenReady(within_ms, done),
     silence
   }
 })
@@ -241,7 +164,7 @@ export interface Subscription<Frame, A, E> {
   readonly name: string
   readonly channel: Pick<Channel, "onMove">
   /** Opens the stream again, from the position that the reader has reached. */
-  readonly open: () => ClientReadableStream<Frame>
+  readonly open: () => ResponseStream<Frame>
   /** Values of a frame. An exception ends the connection. */
   readonly read: (frame: Frame) => ReadonlyArray<A>
   /** The value that the stream emits once after each loss. */
@@ -333,7 +256,7 @@ const connection = <Frame, A, E>(
         values = read(frame)
       } catch (cause) {
         // The reader keeps what was read before an unreadable frame; the next connection begins after it.
-        return end(Object.assign(new Error("unreadable frame", { cause }), unreadable, { details: String(cause) }))
+        return end(callFailure(status.DATA_LOSS, String(cause), { cause }))
       }
       onFrame()
       offer(values)
@@ -347,23 +270,6 @@ const connection = <Frame, A, E>(
 /** Status codes of a loss by a restart or a cut connection. */
 const EXPECTED_LOSSES: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED])
 
-const noMetadata = { details: "", metadata: new Metadata() }
-const circuitOpen: ServiceError = Object.assign(
-  new Error("the circuit of this read is open: the backend does not respond"),
-  {
-    ...noMetadata,
-    details: "the circuit of this read is open: the backend does not respond",
-    code: status.UNAVAILABLE
-  }
-)
-const unresponsive: ServiceError = Object.assign(new Error("the backend does not respond"), {
-  ...noMetadata,
-  details: "the backend does not respond",
-  code: status.DEADLINE_EXCEEDED
-})
-const unreadable = { ...noMetadata, code: status.DATA_LOSS }
-const endOfStream: ServiceError = Object.assign(new Error("the stream ended"), {
-  ...noMetadata,
-  details: "the stream ended",
-  code: status.UNAVAILABLE
-})
+const circuitOpen = callFailure(status.UNAVAILABLE, "the circuit of this read is open: the backend does not respond")
+const unresponsive = callFailure(status.DEADLINE_EXCEEDED, "the backend does not respond")
+const endOfStream = callFailure(status.UNAVAILABLE, "the stream ended")

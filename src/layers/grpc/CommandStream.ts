@@ -16,7 +16,7 @@
  * (docs/contract/boundary.md#lagging). When the liveness probe finds the sequencer silent, all pending commands get their
  * outcome at once, and everything but cancels fails fast.
  */
-import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
+import { type ServiceError, status } from "@grpc/grpc-js"
 import {
   type Command,
   type CommandResult,
@@ -28,7 +28,8 @@ import { WireReader } from "../../node/WireReader.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 import type { Grant, GrantEnd } from "../../domain/Grant.ts"
 import { StreamClock } from "./StreamClock.ts"
-import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from "./Channel.ts"
+import { type Channel, SILENCE_MS_MAX } from "./Channel.ts"
+import { type CallStream, RECONNECT_MS_MAX, RECONNECT_MS_MIN, type Rpc } from "./Connection.ts"
 
 /** Commands without an outcome, written or not; further commands are refused. */
 export const PENDING_COMMANDS_MAX = 16_384
@@ -80,14 +81,18 @@ interface Pending {
   next: Pending | undefined
 }
 
-type Call = ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>
-
 const writer = new WireWriter()
 const encodeCommands = (request: SubmitStreamRequest): Buffer => {
   const bytes = SubmitStreamRequest.encode(request, writer).finish()
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 const decodeResults = (bytes: Buffer): SubmitStreamResponse => SubmitStreamResponse.decode(new WireReader(bytes))
+
+const rpc: Rpc<SubmitStreamRequest, SubmitStreamResponse> = {
+  ...SequencerService.submitStream,
+  requestSerialize: encodeCommands,
+  responseDeserialize: decodeResults
+}
 
 const isCancel = ({ command }: Command): boolean => command?.$case === "cancel_order" || command?.$case === "cancel_all"
 /** Whether a command takes effect only while the lease on its caller's credential lasts. */
@@ -113,7 +118,7 @@ export class CommandStream {
   /** Removes the callback of the liveness probe; there is one while commands are pending. */
   private leaveProbe: (() => void) | undefined
   private retry: NodeJS.Timeout | undefined
-  private call: Call | undefined
+  private call: CallStream<SubmitStreamRequest, SubmitStreamResponse> | undefined
   /** Not yet written, in order. */
   private waiting: Array<Pending> = []
   /** Not written until the lease of their credentials is renewed, in order. */
@@ -252,13 +257,11 @@ export class CommandStream {
   }
 
   private connect(): void {
-    const { client, metadata } = this.channel
     // a stream that opens before the channel is connected would accept commands that it may never send
-    client.waitForReady(Date.now() + RECONNECT_MS_MAX, (error) => {
+    this.channel.whenReady(RECONNECT_MS_MAX, (error) => {
       if (this.closed) return
       if (error !== undefined) return this.reconnect()
-      const rpc = SequencerService.submitStream
-      const call: Call = client.makeBidiStreamRequest(rpc.path, encodeCommands, decodeResults, metadata())
+      const call = this.channel.calls(rpc)
       this.call = call
       this.absentSince = Infinity
       this.opened_ms = performance.now()

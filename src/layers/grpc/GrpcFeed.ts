@@ -12,10 +12,10 @@ import { type Channel, type Endpoint, follow, make as makeChannel } from "./Chan
 import { WireError } from "./Enums.ts"
 import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
-const rpc = SequencerService.streamEvents
-
 export const decodeFrame = (bytes: Uint8Array): StreamEventsResponse =>
   StreamEventsResponse.decode(new WireReader(bytes))
+
+const rpc = { ...SequencerService.streamEvents, responseDeserialize: decodeFrame }
 
 /** Reads the frames over all connections of one subscription, and tracks where the next connection begins. */
 export class Reader {
@@ -97,14 +97,7 @@ export const frames = <A>(
     return follow<StreamEventsResponse, A, FeedGone>({
       name: "events",
       channel,
-      open: () =>
-        channel.client.makeServerStreamRequest(
-          rpc.path,
-          rpc.requestSerialize,
-          decodeFrame,
-          reader.request,
-          channel.metadata()
-        ),
+      open: () => channel.responses(rpc, reader.request),
       read: (frame) => read(reader, frame),
       lost,
       final: (error) => goneOf(reader, error)

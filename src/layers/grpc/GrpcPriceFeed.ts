@@ -5,8 +5,6 @@ import { PriceFeed, type PriceFrame } from "../../services/PriceFeed.ts"
 import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
 import { toPrices } from "./WireRecords.ts"
 
-const rpc = RefereeService.streamPrices
-
 const read = ({ prices, heartbeat }: StreamPricesResponse): ReadonlyArray<PriceFrame> => {
   const frames: Array<PriceFrame> = []
   if (prices.length > 0) frames.push({ type: "prices", prices: prices.map(toPrices) })
@@ -20,14 +18,7 @@ export const make = (channel: Channel) =>
     frames: follow<StreamPricesResponse, PriceFrame, never>({
       name: "prices",
       channel,
-      open: () =>
-        channel.client.makeServerStreamRequest(
-          rpc.path,
-          rpc.requestSerialize,
-          rpc.responseDeserialize,
-          { symbols: [] },
-          channel.metadata()
-        ),
+      open: () => channel.responses(RefereeService.streamPrices, { symbols: [] }),
       read,
       lost: { type: "interrupted" },
       final: () => undefined

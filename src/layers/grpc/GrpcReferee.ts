@@ -2,7 +2,8 @@
 import { Effect, Layer } from "effect"
 import { RefereeService } from "../../proto/gateway/v1/referee.ts"
 import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
-import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
+import { type Channel, type Endpoint, make as makeChannel } from "./Channel.ts"
+import type { Rpc } from "./Connection.ts"
 import { allPages } from "./Pages.ts"
 import { present } from "./Enums.ts"
 import {

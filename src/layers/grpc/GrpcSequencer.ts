@@ -21,7 +21,8 @@ import {
   SequencerUnavailable,
   type SubmitError
 } from "../../services/Sequencer.ts"
-import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
+import { type Channel, type Endpoint, make as makeChannel } from "./Channel.ts"
+import type { Rpc } from "./Connection.ts"
 import { CommandStream, type Outcome } from "./CommandStream.ts"
 import * as CommandTelemetry from "./CommandTelemetry.ts"
 import { allPages } from "./Pages.ts"

@@ -3,13 +3,9 @@
  * times a second. While none serves, calls go to the last one that did.
  * Source: docs/contract/boundary.md#several-backends.
  */
-import type { Client, Metadata } from "@grpc/grpc-js"
 import { Effect, type Scope } from "effect"
-import {
-  HealthCheckResponse_ServingStatus as Serving,
-  type HealthCheckResponse,
-  HealthService
-} from "../../proto/grpc/health/v1/health.ts"
+import type { Connection } from "./Connection.ts"
+import { HealthCheckResponse_ServingStatus as Serving, HealthService } from "../../proto/grpc/health/v1/health.ts"
 
 /** Pause between two checks, in ms. */
 const EVERY_MS = 100
@@ -19,7 +15,7 @@ const RESPONSE_MS = 750
 const SERVICE = "gateway.v1.Sequencer"
 
 export interface Leader {
-  readonly client: () => Client
+  readonly connection: () => Connection
   /**
    * Calls back when another backend leads; returns a function that removes the callback. `isAlive`: the previous one still
    * responds, so it answers what was sent to it.
@@ -29,32 +25,24 @@ export interface Leader {
 
 type Health = "serving" | "standing by" | "silent"
 
-const healthOf = (client: Client, metadata: () => Metadata): Effect.Effect<Health> =>
+const healthOf = (connection: Connection): Effect.Effect<Health> =>
   Effect.callback((resume) => {
-    const { path, requestSerialize, responseDeserialize } = HealthService.check
-    const call = client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      { service: SERVICE },
-      metadata(),
-      { deadline: Date.now() + RESPONSE_MS },
-      (error, response?: HealthCheckResponse) =>
-        resume(
-          Effect.succeed(error !== null ? "silent" : response?.status === Serving.SERVING ? "serving" : "standing by")
-        )
+    const options = { deadline_ms: RESPONSE_MS }
+    const cancel = connection.unary(HealthService.check, { service: SERVICE }, options, (error, response) =>
+      resume(
+        Effect.succeed(error !== null ? "silent" : response?.status === Serving.SERVING ? "serving" : "standing by")
+      )
     )
-    return Effect.sync(() => call.cancel())
+    return Effect.sync(cancel)
   })
 
 /** Checks until the scope closes. A single backend is not checked. */
 export const make = Effect.fnUntraced(function* (
-  clients: ReadonlyArray<Client>,
-  metadata: () => Metadata
+  connections: ReadonlyArray<Connection>
 ): Effect.fn.Return<Leader, never, Scope.Scope> {
   let current = 0
   const callbacks = new Set<(isAlive: boolean) => void>()
-  const health = clients.map((): Health => "silent")
+  const health = connections.map((): Health => "silent")
   const choose = () => {
     const previous = health[current]
     const next = previous === "serving" ? current : health.indexOf("serving")
@@ -62,9 +50,9 @@ export const make = Effect.fnUntraced(function* (
     current = next
     for (const moved of callbacks) moved(previous !== "silent")
   }
-  if (clients.length > 1)
-    for (const [i, client] of clients.entries())
-      yield* healthOf(client, metadata).pipe(
+  if (connections.length > 1)
+    for (const [i, connection] of connections.entries())
+      yield* healthOf(connection).pipe(
         Effect.map((now) => {
           health[i] = now
           choose()
@@ -74,7 +62,7 @@ export const make = Effect.fnUntraced(function* (
         Effect.forkScoped
       )
   return {
-    client: () => clients[current]!,
+    connection: () => connections[current]!,
     onMove: (moved) => {
       callbacks.add(moved)
       return () => callbacks.delete(moved)

@@ -4,7 +4,7 @@ import { type Machine, SLICE_MS } from "../../../src/backend/engine/Machine.ts"
 import { EventLog } from "../../../src/backend/journal/EventLog.ts"
 import { Journal, type OpenOptions, type Turn } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
-import { journalPath } from "../../../src/backend/server/Serve.ts"
+import { journalPath } from "../../../src/backend/server/Running.ts"
 import {
   CHECKPOINT_ENTRIES,
   COMMAND_ID_CHARS_MAX,

@@ -1,10 +1,11 @@
 /** Streams that reopen, and backends that are checked, over calls whose frames and end the test decides. */
 import { EventEmitter } from "node:events"
-import { type Client, type ClientReadableStream, Metadata, status } from "@grpc/grpc-js"
+import { type ClientReadableStream, status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
+import { type Connection, RECONNECT_MS_MAX, RECONNECT_MS_MIN } from "../../../src/layers/grpc/Connection.ts"
 import * as Leader from "../../../src/layers/grpc/Leader.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 
@@ -156,7 +157,7 @@ describe("a stream that is followed", () => {
 describe("the pause before a reconnect", () => {
   it.effect("is longer after each failure, up to its limit, and differs by a fifth at most", () =>
     Effect.gen(function* () {
-      const { RECONNECT_MS_MAX: most, RECONNECT_MS_MIN: least } = Channel
+      const [least, most] = [RECONNECT_MS_MIN, RECONNECT_MS_MAX]
       for (const [failures, bound] of [
         [0, least],
         [1, 2 * least],
@@ -182,15 +183,15 @@ describe("the choice of a backend", () => {
   it.effect("checks the health of several, and not that of a single one", () =>
     Effect.gen(function* () {
       const checked: Array<string> = []
-      const clientOf = (name: string): Client => {
-        const makeUnaryRequest = () => {
+      const connectionTo = (name: string): Connection => {
+        const unary = () => {
           checked.push(name)
-          return { cancel: () => {} }
+          return () => {}
         }
-        return { makeUnaryRequest } as unknown as Client
+        return { unary } as unknown as Connection
       }
-      yield* Leader.make([clientOf("alone")], () => new Metadata())
-      yield* Leader.make([clientOf("first"), clientOf("second")], () => new Metadata())
+      yield* Leader.make([connectionTo("alone")])
+      yield* Leader.make([connectionTo("first"), connectionTo("second")])
       // checks begin in the order of their leaders
       yield* eventually("both are checked", () => checked.includes("first") && checked.includes("second"))
       assert.notInclude(checked, "alone")

@@ -3,7 +3,7 @@ import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { Grant } from "../../../src/domain/Grant.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
-import { journalPath } from "../../../src/backend/server/Serve.ts"
+import { journalPath } from "../../../src/backend/server/Running.ts"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import {
   CommandStream,

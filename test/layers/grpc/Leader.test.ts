@@ -1,8 +1,8 @@
 /** Which of several backends receives the calls, over health checks that the test answers. */
-import { type Client, Metadata } from "@grpc/grpc-js"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import type { Connection } from "../../../src/layers/grpc/Connection.ts"
 import * as Leader from "../../../src/layers/grpc/Leader.ts"
 import { HealthCheckResponse_ServingStatus as Serving } from "../../../src/proto/grpc/health/v1/health.ts"
 
@@ -17,13 +17,10 @@ class Backend {
   constructor(answer: Answer) {
     this.answer = answer
   }
-  readonly client = {
-    makeUnaryRequest: (
-      _path: string,
-      _serialize: unknown,
-      _deserialize: unknown,
+  readonly connection = {
+    unary: (
+      _rpc: object,
       { service }: { readonly service: string },
-      _metadata: Metadata,
       _options: object,
       done: (error: Error | null, response?: { readonly status: Serving }) => void
     ) => {
@@ -36,20 +33,17 @@ class Backend {
       if (this.answer === "serving") settle(null, Serving.SERVING)
       else if (this.answer === "standing by") settle(null, Serving.NOT_SERVING)
       else if (this.answer === "refused") settle(new Error("refused"))
-      return { cancel: () => void this.pending-- }
+      return () => void this.pending--
     }
-  } as unknown as Client
+  } as unknown as Connection
 }
 
 const choosing = Effect.fnUntraced(function* (...answers: ReadonlyArray<Answer>) {
   const backends = answers.map((answer) => new Backend(answer))
-  const leader = yield* Leader.make(
-    backends.map(({ client }) => client),
-    () => new Metadata()
-  )
+  const leader = yield* Leader.make(backends.map(({ connection }) => connection))
   const moves: Array<boolean> = []
   const leave = leader.onMove((isAlive) => void moves.push(isAlive))
-  const current = () => backends.findIndex(({ client }) => client === leader.client())
+  const current = () => backends.findIndex(({ connection }) => connection === leader.connection())
   yield* TestClock.adjust("1 second")
   return { backends, current, leave, moves }
 })
