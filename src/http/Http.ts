@@ -95,8 +95,11 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
       connection: "upgrade"
     })
   }
-  const refused = ofReason("MethodNotAllowed", {}, { message: `this path takes ${methods}` })
-  return HttpServerResponse.setHeader(ErrorResponse.write(state, refused), "allow", methods)
+  // the method is right, but the router refused the path: a parameter is too long
+  if (methods.has(request.method)) return ErrorResponse.write(state, noSuchRoute)
+  const allowed = [...methods].join(", ")
+  const refused = ofReason("MethodNotAllowed", {}, { message: `this path takes ${allowed}` })
+  return HttpServerResponse.setHeader(ErrorResponse.write(state, refused), "allow", allowed)
 }
 
 const isRouteNotFound = (error: unknown): boolean =>

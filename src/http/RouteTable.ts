@@ -12,8 +12,8 @@ export interface Route {
 }
 
 export interface RouteTable {
-  /** Methods of a path, as in an `Allow` header; `undefined`: no such path. */
-  readonly methodsOf: (path: string) => string | undefined
+  /** Methods of a path, in the order of an `Allow` header; `undefined`: no such path. */
+  readonly methodsOf: (path: string) => ReadonlySet<string> | undefined
   /** The path of the endpoint that takes a path, parameters as `:name`; "": there is none. */
   readonly routeOf: (path: string) => string
 }
@@ -29,7 +29,9 @@ export const ofApi = <Id extends string, Groups extends HttpApiGroup.Constraint>
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) => {
-      routes.push({ method: endpoint.method, path: endpoint.path })
+      // the router serves the root of a group without the slash at its end
+      const path = endpoint.path.length > 1 ? endpoint.path.replace(/\/$/u, "") : endpoint.path
+      routes.push({ method: endpoint.method, path })
     }
   })
   return routes
@@ -45,13 +47,10 @@ export const make = (routes: ReadonlyArray<Route>): RouteTable => {
     methods.add("OPTIONS")
     if (path.includes("/:")) {
       patterns.push({ path, pattern: new RegExp(`^${path.replaceAll(/\/:[a-z_]+/gu, "/[^/]+")}$`, "u"), methods })
-    } else exact.set(path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path, methods)
+    } else exact.set(path, methods)
   }
   return {
-    methodsOf: (path) => {
-      const methods = exact.get(path) ?? patterns.find(({ pattern }) => pattern.test(path))?.methods
-      return methods === undefined ? undefined : [...methods].join(", ")
-    },
+    methodsOf: (path) => exact.get(path) ?? patterns.find(({ pattern }) => pattern.test(path))?.methods,
     routeOf: (path) => (exact.has(path) ? path : (patterns.find(({ pattern }) => pattern.test(path))?.path ?? ""))
   }
 }

@@ -12,8 +12,11 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import { callFailure } from "./CallFailure.ts"
 
-/** Bytes on their way or unread, after which a side sends nothing more. One larger message may exceed them. */
-export const WINDOW_BYTES = 256 * 1024
+/**
+ * Bytes on their way or unread, after which a side sends nothing more. One larger message may exceed them. As in HTTP/2: the turn of
+ * the event loop that reads a larger window delays everything else.
+ */
+export const WINDOW_BYTES = 64 * 1024
 /** Messages that wait for the window until `write` returns `false`. */
 const MESSAGES_WAITING = 16
 

@@ -48,6 +48,13 @@ describe("the documentation site", () => {
     assert.strictEqual((await built.fetch("GET", "/docs/../package.json", { authorization: null })).status, 404)
   })
 
+  it("has no page at a folder without its slash, and takes no POST at one with it", async () => {
+    assert.strictEqual((await built.fetch("GET", "/docs/contract", { authorization: null })).status, 404)
+    const response = await built.fetch("POST", "/docs/contract/", { authorization: null })
+    assert.strictEqual(response.status, 405)
+    assert.strictEqual(response.headers.get("allow"), "GET, HEAD, OPTIONS")
+  })
+
   it("allows the inline scripts of a page by their hashes, and no others", async () => {
     const response = await built.fetch("GET", "/docs/", { authorization: null })
     const hash = createHash("sha256").update(SCRIPT).digest("base64")

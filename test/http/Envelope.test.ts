@@ -56,6 +56,14 @@ describe("routes", () => {
       assert.strictEqual((await plain.fetch("GET", path)).status, 404, path)
     }
   })
+  it("have parameters of up to 765 characters", async () => {
+    const of = (length: number) => `/api/v1/user/api-keys/${"a".repeat(length)}`
+    const tooLong = await plain.fetch("DELETE", of(766))
+    assert.strictEqual(tooLong.status, 404)
+    assert.deepInclude(await refusal(tooLong), { message: "no such route" })
+    assert.notInclude(await refusal(await plain.fetch("DELETE", of(765))), { message: "no such route" })
+    assert.strictEqual((await plain.fetch("POST", of(766))).status, 405)
+  })
   it("list the methods of a path", async () => {
     const allow = async (method: string, path: string) => {
       const response = await plain.fetch(method, path)
