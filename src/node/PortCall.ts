@@ -13,8 +13,8 @@ import { Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import { callFailure } from "./CallFailure.ts"
 
 /**
- * Bytes on their way or unread, after which a side sends nothing more. One larger message may exceed them. As in HTTP/2: the turn of
- * the event loop that reads a larger window delays everything else.
+ * Bytes on their way or unread, after which a side sends nothing more, and that a turn of the event loop reads at most. One larger
+ * message may exceed them. The same as by default in HTTP/2.
  */
 export const WINDOW_BYTES = 64 * 1024
 /** Messages that wait for the window until `write` returns `false`. */
@@ -105,6 +105,7 @@ abstract class StreamEnd<Sent, Received> extends Duplex {
   private ahead = 0
   /** Bytes that were received since the last report. */
   private unreported = 0
+  private isReporting = false
   private isFull = false
   private proceed: (() => void) | undefined
 
@@ -162,11 +163,19 @@ abstract class StreamEnd<Sent, Received> extends Duplex {
     proceed?.()
   }
 
-  /** Reports what was read, half a window at a time. */
+  /**
+   * Reports what was read, half a window at a time, in the next turn of the event loop: a port delivers what arrives while its messages
+   * are handled in the same turn, up to 1,000 messages.
+   */
   private report(): void {
-    if (this.unreported < WINDOW_BYTES / 2) return
-    this.post({ read: this.unreported })
-    this.unreported = 0
+    if (this.isReporting || this.unreported < WINDOW_BYTES / 2) return
+    this.isReporting = true
+    setImmediate(() => {
+      this.isReporting = false
+      if (this.destroyed) return
+      this.post({ read: this.unreported })
+      this.unreported = 0
+    })
   }
 
   override _write(value: Sent, _encoding: BufferEncoding, done: () => void): void {

@@ -1,7 +1,7 @@
 /** Calls over MessagePorts: both ends behave as those of grpc-js, and no side of a stream gets more than a window ahead of the other. */
 import { once } from "node:events"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import { afterEach, assert, describe, it } from "vitest"
 import { ClientCall, type Codec, reply, ServerCall, unary, WINDOW_BYTES } from "../../src/node/PortCall.ts"
@@ -124,6 +124,33 @@ describe("a call over a port", () => {
       async () => all.length,
       (count) => count === written
     )
+  })
+
+  it("reads at most a window in a turn of the event loop, however fast the other side is", async () => {
+    const { port1, port2 } = new MessageChannel()
+    const client = ClientCall.over(port1, text)
+    opened.push(client)
+    const message = Buffer.alloc(WINDOW_BYTES / 8, "x")
+    const send = (bytes: number) => {
+      for (let i = 0; i < bytes; i += message.length) port2.postMessage(message)
+    }
+    const replace = (report: { readonly read: number }) => send(report.read)
+    port2.on("message", replace)
+    const readBy = { turn: 0, all: 0 }
+    client.on("data", () => {
+      readBy.turn++
+      readBy.all++
+      // a thread on another core replaces at once what was reported as read
+      const report = receiveMessageOnPort(port2)
+      if (report !== undefined) replace(report.message as { readonly read: number })
+    })
+    send(WINDOW_BYTES)
+    for (let turn = 0; turn < 10_000 && readBy.all < 80; turn++) {
+      readBy.turn = 0
+      await nextTurn()
+      assert.isAtMost(readBy.turn, 8)
+    }
+    assert.isAtLeast(readBy.all, 80)
   })
 
   it("fails with the status and the metadata of the server, after the messages before it", async () => {
