@@ -156,6 +156,7 @@ export class Outbox {
 
   private conflateSource(source: Source): void {
     this.conflated ??= new Set()
+    if (this.conflated.has(source)) return
     this.conflated.add(source)
     this.flusher.conflations++
   }

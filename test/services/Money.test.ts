@@ -51,7 +51,7 @@ const world = (more: Doubles = {}) => {
                     status: "completed",
                     reference: "",
                     created_time: 1,
-                    updated_time: 1
+                    updated_time: 2
                   }
                 }
               : { type: "sub_account", sub_account: state(v1, 1, body.type === "set_sub_account" && body.frozen) }
@@ -111,6 +111,7 @@ describe("a withdrawal", () => {
       const destination = `0x${"ab".repeat(32)}`
       const record = yield* funds.withdraw(tokenCaller, ask)
       assert.deepInclude(record, { withdrawal_id: orderId, destination, amount: "1", sub_account_address: v1 })
+      assert.deepInclude(record, { created_time: 1, updated_time: 2 })
       yield* funds.withdraw(tokenCaller, { ...ask, amount: "1", destination })
       yield* funds.withdraw({ ...tokenCaller, user_id: "other" }, ask)
       assert.deepStrictEqual(commands[0], commands[1])
@@ -153,6 +154,39 @@ it.effect("a withdrawal goes to a full address only", () => {
     const canonical = `0x${"ab".repeat(32)}`
     for (const destination of ["ab".repeat(32), canonical, "AB".repeat(32)])
       assert.strictEqual((yield* funds.withdraw(tokenCaller, { ...ask, destination })).destination, canonical)
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("a withdrawal is of an amount above 0 of the only asset", () => {
+  const { commands, layer } = world()
+  return Effect.gen(function* () {
+    const funds = yield* Funds
+    const ask = { withdrawal_id: orderId, sub_account_address: v1, destination: "ab".repeat(32) }
+    for (const [asset, amount, ...refusal] of [
+      ["USDC", "0.0", "OutOfRange", "amount"],
+      ["BTC", "1", "InvalidField", "asset"]
+    ] as const)
+      assert.deepStrictEqual(
+        reasonOf(yield* Effect.flip(funds.withdraw(tokenCaller, { ...ask, asset, amount }))),
+        refusal
+      )
+    assert.deepStrictEqual(commands, [])
+  }).pipe(Effect.provide(layer))
+})
+
+it.effect("no money moves while the sequencer is late", () => {
+  const { commands, layer } = world({ health: { sequencer: () => ({ ...well, unhealthy: true, lag_ms: 9 }) } })
+  return Effect.gen(function* () {
+    const funds = yield* Funds
+    const money = { asset: "USDC", amount: "1", sub_account_address: v1 }
+    const between = { from_sub_account_address: v0, to_sub_account_address: v1 }
+    for (const refused of [
+      funds.faucet(tokenCaller, money),
+      funds.transfer(tokenCaller, { ...money, ...between, transfer_id: orderId }),
+      funds.withdraw(tokenCaller, { ...money, withdrawal_id: orderId, destination: "ab".repeat(32) })
+    ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+      assert.strictEqual(reasonOf(yield* Effect.flip(refused))[0], "BackendLagging")
+    assert.deepStrictEqual(commands, [])
   }).pipe(Effect.provide(layer))
 })
 

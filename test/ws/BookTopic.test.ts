@@ -5,6 +5,7 @@ import { Book, checksum } from "../../src/domain/Book.ts"
 import type { Depth } from "../../src/domain/Enumerations.ts"
 import { LocalBook } from "../../src/client/LocalBook.ts"
 import { type Clocks, Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
+import type { BookData } from "../../src/ws/api/TopicData.ts"
 import { BookTopic, changedLevels } from "../../src/ws/BookTopic.ts"
 import type { MarketChange } from "../../src/services/markets/MarketView.ts"
 import { FakeMarket, SYMBOL } from "../../verification/harness/WebSocketWorld.ts"
@@ -162,6 +163,26 @@ describe("BookTopic, of a book that is read", () => {
       (depth) => new BookTopic(`orderbook.${depth}.${SYMBOL}`, SYMBOL, depth, service, () => 0).interval_ms
     )
     assert.deepStrictEqual(intervals, [20, 20, 100, 200])
+  })
+
+  it("has the engine's time of the change that it shows", () => {
+    const market = new FakeMarket()
+    const { book } = market.service
+    let mts = 7
+    Object.assign(market.service, { book: (...of: Parameters<typeof book>) => ({ ...book(...of)!, mts }) })
+    const sent: Array<BookData> = []
+    class Shown extends BookTopic {
+      protected override send(data: BookData): void {
+        sent.push(data)
+      }
+    }
+    const topic = new Shown(`orderbook.50.${SYMBOL}`, SYMBOL, 50, market.service, () => 0)
+    const [snapshot] = textsOf(topic.snapshot(99)!.plain)
+    assert.deepInclude(JSON.parse(snapshot!).data, { ts: 99, mts: 7 })
+    mts = 8
+    market.book.apply([["1", "1"]], [], 5)
+    topic.run(99)
+    assert.deepInclude(sent[0], { type: "delta", ts: 99, mts: 8 })
   })
 
   it("is sent in full at a reset, at once", () => {

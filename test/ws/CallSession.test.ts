@@ -11,6 +11,7 @@ import { Flusher } from "../../src/ws/Outbox.ts"
 const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) => {
   const did = {
     written: [] as Array<string>,
+    pings: 0,
     pongs: 0,
     /** Messages that reached the calls, and whether they may run. */
     taken: [] as Array<readonly [text: string, mayRun: boolean]>,
@@ -23,6 +24,8 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
     faults: [] as Array<unknown>
   }
   const at = { now: 1_000, isBusy: false }
+  /** Callbacks of a socket that does not read. */
+  const waiting: Array<() => void> = []
   const now = () => at.now
   const report = (fault: unknown) => void did.faults.push(fault)
   let line: RpcConnection | undefined
@@ -38,9 +41,9 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
       deflated: false,
       write: (bytes) => void did.written.push(bytes.toString()),
       pending: () => (reads ? 0 : 1),
-      whenTaken: (then) => (reads ? then() : undefined),
+      whenTaken: (then) => (reads ? then() : void waiting.push(then)),
       close: (reason) => void did.closed.push(reason),
-      ping: () => {},
+      ping: () => did.pings++,
       pong: () => did.pongs++,
       terminate: () => {}
     },
@@ -63,7 +66,7 @@ const opened = (take: (text: string) => void = () => {}, { reads = true } = {}) 
       }
     }
   )
-  return { session, did, at, line: line! }
+  return { session, did, at, line: line!, read: () => waiting.splice(0).forEach((then) => then()) }
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -85,6 +88,39 @@ describe("a socket of calls", () => {
     line.idle()
     await turn()
     assert.deepStrictEqual([did.closed, did.ends], [["GoingAway"], ["GoingAway"]])
+  })
+
+  it("closes at once for any other reason, also while calls are in flight", () => {
+    const { at, did, session } = opened()
+    at.isBusy = true
+    session.end("TooMany")
+    assert.deepStrictEqual(did.closed, ["TooMany"])
+  })
+
+  it("sends what waited for room once the client has read, in order", async () => {
+    const { did, line, read } = opened(() => {}, { reads: false })
+    line.sendNow("first")
+    await turn()
+    line.sendNow("x".repeat(1024 * 1024))
+    const sends = ["second", "third"].map((text) => Effect.runFork(line.send(text)))
+    await turn()
+    await turn()
+    assert.lengthOf(did.written, 1)
+    // the client reads as long as anything is written to it
+    for (let written = 0; written < did.written.length;) {
+      written = did.written.length
+      read()
+      await turn()
+      await turn()
+    }
+    const all = did.written.join("")
+    const places = ["first", "x", "second", "third"].map((text) => all.indexOf(text))
+    assert.isAtLeast(places[0]!, 0)
+    assert.deepStrictEqual(
+      places,
+      places.toSorted((a, b) => a - b)
+    )
+    for (const send of sends) assert.isDefined(send.pollUnsafe())
   })
 
   it("ends a send that waits for room with its connection", async () => {
@@ -123,6 +159,42 @@ describe("a socket of calls", () => {
       did.taken.slice(-3).map(([, mayRun]) => mayRun),
       [true, true, false]
     )
+    // a longer text is no acknowledgement
+    line.sendNow('{"_tag":"Chunk"}')
+    session.text(`{"_tag":"Ack","requestId":"1","x":"${"x".repeat(100)}"}\n`)
+    assert.isFalse(did.taken.at(-1)![1])
+  })
+
+  it("writes nothing for an empty reply", async () => {
+    const { did, line } = opened()
+    line.sendNow("")
+    await Effect.runPromise(line.send(""))
+    await turn()
+    assert.deepStrictEqual(did.written, [])
+  })
+
+  it("ends with TooBig where a call is too large", () => {
+    const { did, line } = opened()
+    line.tooLarge()
+    assert.deepStrictEqual(did.closed, ["TooBig"])
+  })
+
+  it("is pinged at each interval, and ends after more than its silence, which a ping of its own ends", () => {
+    const { at, did, session } = opened()
+    const tick = (passed: number): void => {
+      at.now += passed
+      session.tick({ monotonic_ms: at.now, wall_ms: 0 }, { private: false, public: false })
+    }
+    const { ping_interval_ms, silence_ms } = defaults
+    tick(ping_interval_ms - 1)
+    assert.strictEqual(did.pings, 0)
+    tick(1)
+    assert.strictEqual(did.pings, 1)
+    session.pinged(Buffer.alloc(0))
+    tick(silence_ms)
+    assert.deepStrictEqual(did.ends, [])
+    tick(1)
+    assert.deepStrictEqual(did.ends, ["Silent"])
   })
 
   it("answers pings until it ends", () => {

@@ -67,6 +67,11 @@ it.effect(
       )
       assert.deepStrictEqual(ofFirst, [`orderbook.50.${SYMBOL}`, `orderbook.1.${SYMBOL}`, `trade.${SYMBOL}`])
       assert.deepStrictEqual(ofSecond, [], "nothing of a topic that was left")
+      // a change that cannot be sent is reported, and the next one is sent
+      market.tell({ prints: undefined as never })
+      market.tell({ prints: [market.trade(1, "60000")] })
+      first.flush()
+      assert.strictEqual(JSON.parse(written.get(first)!.at(-1)!).data.type, "update")
       assert.deepStrictEqual([market.followers, users.followers], [1, 1])
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual([market.followers, users.followers], [0, 0])

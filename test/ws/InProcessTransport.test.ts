@@ -2,6 +2,7 @@ import { Effect, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import { Frame, textsOf } from "../../src/ws/Frame.ts"
 import { InProcessTransport } from "../../src/ws/InProcessTransport.ts"
+import type { Session } from "../../src/ws/Session.ts"
 
 const texts = ["", "short", "é".repeat(100), "x".repeat(70_000)]
 
@@ -24,6 +25,17 @@ describe("a line without a socket", () => {
     line.write(new Frame("two").plain)
     assert.deepStrictEqual(await Effect.runPromise(Stream.runCollect(Stream.take(line.messages, 1))), ["two"])
     assert.strictEqual(taken, 1, "each callback runs once")
+  })
+
+  it("is alive whenever it is pinged, because its reader is in the same process", async () => {
+    const line = await Effect.runPromise(InProcessTransport.make)
+    let heard = 0
+    line.begin({ heard: () => heard++, text: () => {}, closed: () => {} } as unknown as Session, [])
+    line.ping()
+    assert.strictEqual(heard, 1)
+    line.terminate()
+    line.ping()
+    assert.strictEqual(heard, 1)
   })
 
   it("delivers what was written before it was closed, then the reason", async () => {

@@ -186,6 +186,40 @@ describe("Outbox", () => {
     })
   )
 
+  it.live("drops no reply: feeds make room for it, and it ends a connection that has no room", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { ended, offer } = make(sink)
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("reply 1")
+      offer("x".repeat(80), feed("book"))
+      offer("r".repeat(60))
+      assert.strictEqual(ended.SlowConsumer, 0)
+      sink.drain(true)
+      assert.deepStrictEqual(sink.texts(), ["first", "reply 1", "r".repeat(60)])
+      offer("r".repeat(60))
+      offer("r".repeat(60))
+      assert.strictEqual(ended.SlowConsumer, 1)
+    })
+  )
+
+  it.live("sends the state of each feed that it dropped, and none of a feed without one", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { offer } = make(sink)
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("pool", { conflatable: true, snapshot: () => undefined })
+      offer("book", feed("book"))
+      offer("o".repeat(90), feed("order", false))
+      sink.drain()
+      assert.deepStrictEqual(sink.texts(), ["first", "o".repeat(90), "book now"])
+    })
+  )
+
   it.live("takes one frame of any size into an empty queue, and none beside it", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
@@ -201,6 +235,21 @@ describe("Outbox", () => {
       offer("o".repeat(500), orders)
       offer("o", orders)
       assert.strictEqual(ended.SlowConsumer, 1)
+    })
+  )
+
+  it.live("takes one frame of any size in place of the feeds that it drops", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { ended, offer } = make(sink)
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("book", feed("book"))
+      offer("o".repeat(500), feed("order", false))
+      sink.drain()
+      assert.deepStrictEqual(sink.texts(), ["first", "o".repeat(500), "book now"])
+      assert.strictEqual(ended.SlowConsumer, 0)
     })
   )
 
@@ -253,6 +302,37 @@ describe("Outbox", () => {
     })
   )
 
+  it.live("judges the age of what must not be lost, in the socket with younger frames or behind a book", () =>
+    Effect.gen(function* () {
+      const written = new FakeSink()
+      const a = make(written)
+      written.full = true
+      a.offer("order 1", feed("order", false), 0)
+      a.offer("order 2", feed("order", false), 500)
+      yield* turn
+      a.outbox.check(1_001)
+      assert.strictEqual(a.ended.SlowConsumer, 1)
+      // a reply is not lost either
+      const replied = new FakeSink()
+      const b = make(replied)
+      replied.full = true
+      b.offer("reply", undefined, 0)
+      yield* turn
+      b.outbox.check(1_001)
+      assert.strictEqual(b.ended.SlowConsumer, 1)
+      const queued = new FakeSink()
+      const c = make(queued)
+      queued.full = true
+      c.offer("book", feed("book"), 0)
+      yield* turn
+      c.offer("order", feed("order", false), 500)
+      c.outbox.check(1_500)
+      assert.strictEqual(c.ended.SlowConsumer, 0)
+      c.outbox.check(1_501)
+      assert.strictEqual(c.ended.SlowConsumer, 1)
+    })
+  )
+
   it.live("queues a requested snapshot of any size, and drops what it replaces", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
@@ -264,6 +344,7 @@ describe("Outbox", () => {
       outbox.begin(new Frame("s".repeat(500)), orders, 0)
       outbox.begin(new Frame("snapshot"), orders, 0)
       offer("update", orders)
+      assert.strictEqual(outbox.weight, new Frame("update").length, "a snapshot does not count")
       sink.drain()
       assert.deepStrictEqual(sink.texts(), ["first", "snapshot", "update"])
       outbox.forget(orders)
@@ -299,6 +380,35 @@ describe("Outbox", () => {
       )
       assert.deepStrictEqual(sound.texts(), ["b"])
       assert.lengthOf(faults, 1)
+    })
+  )
+
+  it.live("compresses what waited for the socket too", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink(true)
+      const { offer } = make(sink)
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("abc ".repeat(1_000))
+      sink.drain()
+      assert.isBelow(sink.writes.at(-1)!.length, 200)
+      assert.deepStrictEqual(sink.texts().at(-1), "abc ".repeat(1_000))
+    })
+  )
+
+  it.live("counts a feed once, however many of its frames it drops", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const flusher = new Flusher(stillClocks, rethrow)
+      const { offer } = make(sink, flusher)
+      const books = feed("book")
+      sink.full = true
+      offer("first")
+      yield* turn
+      for (let i = 0; i < 3; i++) offer("book", books)
+      offer("o".repeat(90), feed("order", false))
+      assert.strictEqual(flusher.conflations, 1)
     })
   )
 

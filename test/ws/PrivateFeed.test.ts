@@ -182,6 +182,23 @@ describe("PrivateFeed", () => {
     assert.deepStrictEqual(feed.position, { stream_id: "s", seq: 2 })
   })
 
+  it("counts new events against the queue limit and none of a replay, and drops those of a topic that is left", () => {
+    const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
+    const limits = { outbound_bytes: 1e9, outbound_age_ms: 1e9 }
+    const outbox = new Outbox(sink, new Flusher(stillClocks, assert.isUndefined), limits, { end: () => {} })
+    const feed = new PrivateFeed("u", outbox, assert.fail)
+    const event = (seq: number) => {
+      const fields = { seq, topic: "order", prev_seq: 0, sub_account_address: "", mts: 0, record: "{}" } as const
+      return new UserMessage(fields, "s", 0)
+    }
+    feed.begin("s", [{ topic: "order", snapshot: undefined, seq: 0 }], [event(1), event(2)], 0)
+    assert.strictEqual(outbox.weight, 0)
+    feed.take([event(3)], 0)
+    assert.isAbove(outbox.weight, 0)
+    feed.leave("order")
+    assert.strictEqual(outbox.weight, 0)
+  })
+
   it("keeps its position when no topic begins during an interruption", () => {
     const feed = new PrivateFeed("u", new RecordingOutbox(), () => {})
     feed.join()

@@ -14,6 +14,7 @@ const admitted = async (world: World): Promise<RawSocket> => {
     const raw = await RawSocket.open(world.url, "/ws/public")
     if (raw.status === 101) return raw
     assert.strictEqual(raw.status, 429)
+    assert.include(raw.head!, "\r\nRetry-After: 1\r\n")
     raw.socket.destroy()
     if (Date.now() > deadline) throw new Error("no place became free")
     await new Promise((resolve) => setTimeout(resolve, 5))

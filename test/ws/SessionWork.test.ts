@@ -40,10 +40,13 @@ const opened = (endpoint: "public" | "private", limits: Partial<Limits> = {}) =>
       /** Topics that it holds at the hub, and feeds that are attached. */
       joined: [] as Array<string>,
       feeds: new Map<PrivateFeed, () => void>(),
-      admitted: 0
+      admitted: 0,
+      /** Addresses with which keys were checked. */
+      checked: [] as Array<string>
     }
     const lease = new ManualLease()
     const answers = {
+      isAdmitted: true,
       auth: Effect.succeed({ ...tokenCaller, grant: new Grant("token", USER, lease) }) as Effect.Effect<
         Caller,
         AuthError
@@ -67,13 +70,19 @@ const opened = (endpoint: "public" | "private", limits: Partial<Limits> = {}) =>
           return () => void did.feeds.delete(feed)
         }
       },
-      authenticator: { bearerSocket: () => answers.auth },
+      authenticator: {
+        bearerSocket: () => answers.auth,
+        signedSocket: ({ client_ip }: { readonly client_ip: string }) => {
+          did.checked.push(client_ip)
+          return answers.auth
+        }
+      },
       snapshots: { take: () => answers.take, replay: () => answers.replay },
       streams: { streamId: () => "s1", head: () => 0 },
       view: market.service,
       limits: { ...defaults, ...limits },
       run: (effect: Effect.Effect<void>) => void Effect.runForkWith(context)(effect),
-      admit: () => ++did.admitted > 0,
+      admit: () => ++did.admitted > 0 && answers.isAdmitted,
       ending: (reason: EndReason) => void did.ends.push(reason),
       gone: () => {}
     } as unknown as SessionDeps
@@ -161,6 +170,53 @@ describe("the authentication of a session", () => {
     })
   )
 
+  it.effect("checks a key with the address of the connection", () =>
+    Effect.gen(function* () {
+      const { did, send, sent } = yield* opened("private")
+      send({ op: "auth", api_key: "k", signature: "s", timestamp_ms: 1, nonce: "n" })
+      assert.isTrue((yield* sent)[0].success)
+      assert.deepStrictEqual(did.checked, ["203.0.113.1"])
+    })
+  )
+
+  it.effect("counts a credential that has ended, and one of another user, as failed attempts", () =>
+    Effect.gen(function* () {
+      const { answers, did, login } = yield* opened("private", { auth_tries: 2 })
+      assert.isTrue((yield* login).success)
+      answers.auth = Effect.succeed({ ...tokenCaller, user_id: "other", grant: new Grant("token", "other") })
+      assert.strictEqual((yield* login).code, "FORBIDDEN")
+      const ended = new Grant("token", USER)
+      ended.end("revoked")
+      answers.auth = Effect.succeed({ ...tokenCaller, grant: ended })
+      assert.deepStrictEqual(did.ends, [])
+      yield* login
+      assert.deepStrictEqual(did.ends, ["AuthRefused"])
+    })
+  )
+
+  it.effect("has its req_id in the refusal of a user with too many connections", () =>
+    Effect.gen(function* () {
+      const { answers, did, send, sent } = yield* opened("private")
+      answers.isAdmitted = false
+      send({ op: "auth", bearer: "x", req_id: 5 })
+      assert.deepInclude((yield* sent)[0], { success: false, code: "RateLimitExceeded", req_id: 5 })
+      assert.deepStrictEqual(did.ends, ["TooMany"])
+    })
+  )
+
+  it.effect("may take exactly its time limit", () =>
+    Effect.gen(function* () {
+      const { did, session } = yield* opened("private")
+      const { auth_deadline_ms } = defaults
+      const tick = (monotonic_ms: number) =>
+        session.tick({ monotonic_ms, wall_ms: 0 }, { private: false, public: false })
+      tick(auth_deadline_ms)
+      assert.deepStrictEqual(did.ends, [])
+      tick(auth_deadline_ms + 1)
+      assert.deepStrictEqual(did.ends, ["NotAuthenticated"])
+    })
+  )
+
   it.effect("counts a refusal as a failed attempt, and an unavailable store as none", () =>
     Effect.gen(function* () {
       const { answers, did, login } = yield* opened("private", { auth_tries: 2 })
@@ -241,6 +297,31 @@ describe("the messages of a session", () => {
     })
   )
 
+  it.effect("get the reason of a shutdown", () =>
+    Effect.gen(function* () {
+      const { sent, session } = yield* opened("public")
+      session.announce()
+      assert.deepInclude((yield* sent)[0], { op: "error", details: { reason: "ShuttingDown" } })
+    })
+  )
+
+  it.effect("have their req_id in the error of each topic without a snapshot", () =>
+    Effect.gen(function* () {
+      const { answers, login, send, sent } = yield* opened("private")
+      yield* login
+      answers.take = Effect.fail(new SnapshotUnavailable({ reason: "BackendUnavailable" }))
+      send({ op: "subscribe", args: ["order", "position"], req_id: 7 })
+      assert.deepStrictEqual(
+        (yield* sent).map(({ op, req_id, topic }) => [op, topic, req_id]),
+        [
+          ["subscribed", undefined, 7],
+          ["error", "order", 7],
+          ["error", "position", 7]
+        ]
+      )
+    })
+  )
+
   it.effect("call no market unknown before the backend has reported any", () =>
     Effect.gen(function* () {
       const { market, send, sent } = yield* opened("public")
@@ -276,6 +357,18 @@ describe("a session whose stream was interrupted", () => {
         (yield* sent).map(({ data }) => data.seq),
         [1]
       )
+    })
+  )
+
+  it.effect("buffers nothing where no topic has begun", () =>
+    Effect.gen(function* () {
+      const { did, feed, interrupt, login, sent } = yield* opened("private")
+      yield* login
+      interrupt()
+      yield* sent
+      const events = Array.from({ length: BUFFERED_MAX + 1 }, (_, i) => new UserMessage(event(i + 1), "s1", 0))
+      feed().take(events, 0)
+      assert.deepStrictEqual(did.ends, [])
     })
   )
 

@@ -5,8 +5,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { connect as connectTo, type Socket } from "node:net"
+import { Duplex } from "node:stream"
 import { deflateRawSync } from "node:zlib"
-import { control, PING, PONG } from "../../src/ws/Frame.ts"
+import { CLOSE, control, PING, PONG } from "../../src/ws/Frame.ts"
 import { defaults } from "../../src/ws/Limits.ts"
 import { Socket as WebSocketOf } from "../../src/ws/Socket.ts"
 import { connect, start, World } from "../../verification/harness/WebSocketWorld.ts"
@@ -105,6 +106,31 @@ const DEFLATED = 0xc1
 const JSON_PING = '{"op":"ping"}'
 const pongs = (raw: Raw): number => raw.bytes.toString("latin1").split('"op":"pong"').length - 1
 
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const NOTHING = Buffer.alloc(0)
+/** A WebSocket whose peer is in this process, and its events. */
+const local = (isDeflated = false, hold = (_drop: () => void) => ({ set: () => {} })) => {
+  const written: Array<Buffer> = []
+  const events: Array<string> = []
+  const peer = new Duplex({
+    read: () => {},
+    write: (bytes: Buffer, _, done) => {
+      written.push(bytes)
+      done()
+    }
+  })
+  const socket = new WebSocketOf(peer, isDeflated, defaults, hold)
+  socket.begin("", NOTHING, {
+    text: (message) => void events.push(message),
+    binary: () => {},
+    pinged: () => {},
+    heard: () => {},
+    refused: (reason) => void events.push(reason),
+    closed: () => {}
+  })
+  return { peer, socket, written, events }
+}
+
 /** Without the end that RFC 7692 leaves out. */
 const deflated = (text: string): Buffer => deflateRawSync(text, { finishFlush: 2 }).subarray(0, -4)
 
@@ -119,6 +145,21 @@ describe("the opening handshake", () => {
       assert.include(head, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
       assert.include(head, "Sec-WebSocket-Protocol: json")
       assert.notInclude(head, "Extensions")
+    })
+  )
+
+  it.live("accepts the older version, a target with a query, and the protocol in any case", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      for (const [fields, line] of [
+        [{ "Sec-WebSocket-Version": "8" }, "GET /ws HTTP/1.1"],
+        [{}, "GET /ws/public?client=1 HTTP/1.1"],
+        [{ Upgrade: "WebSocket" }, "GET /ws HTTP/1.1"]
+      ] as const) {
+        const raw = yield* open(world)
+        assert.match(yield* raw.request(fields, line), /^HTTP\/1\.1 101 /u)
+      }
     })
   )
 
@@ -142,6 +183,8 @@ describe("the opening handshake", () => {
         const head = yield* raw.request(fields, line)
         assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `, "u"))
         assert.include(head, field)
+        assert.include(head, "\r\nConnection: close\r\n")
+        assert.include(head, "\r\nContent-Type: application/json\r\n")
         assert.notInclude(head, "Retry-After", "the same request fails again")
         yield* raw.until(() => raw.ended)
         assert.include(raw.bytes.toString(), word)
@@ -294,6 +337,57 @@ describe("what a socket reads", () => {
     assert.strictEqual(second![1], 2)
     assert.strictEqual(second![0], first![0] + 2)
     assert.deepStrictEqual(last, [0, 0])
+  })
+
+  it("reads no more than it can inflate, and all of it in the end", async () => {
+    const { events, peer } = local(true)
+    let pauses = 0
+    peer.on("pause", () => pauses++)
+    peer.push(masked(DEFLATED, deflated("a")))
+    for (const text of ["b", "c", "d", "e"]) peer.push(masked(TEXT, text.repeat(40_000)))
+    for (let turns = 0; events.length < 5 && turns < 10_000; turns++) await turn()
+    assert.deepStrictEqual(
+      events.map((text) => text[0]),
+      ["a", "b", "c", "d", "e"]
+    )
+    assert.isAbove(pauses, 0)
+    assert.isFalse(peer.isPaused())
+    peer.destroy()
+  })
+
+  it("reads nothing behind a close frame", async () => {
+    const { events, peer } = local()
+    peer.push(masked(0x88, NOTHING))
+    await turn()
+    peer.push(masked(TEXT, JSON_PING))
+    await turn()
+    assert.deepStrictEqual(events, [])
+    peer.destroy()
+  })
+
+  it("ends with 4029 where its incomplete message is too large for the gateway", () => {
+    let drop = (): void => assert.fail("nothing is held")
+    const { events, peer, socket, written } = local(false, (given) => {
+      drop = given
+      return { set: () => {} }
+    })
+    socket.take(masked(TEXT, JSON_PING).subarray(0, 8))
+    drop()
+    assert.deepStrictEqual(events, ["TooMany"])
+    const close = written.at(-1)!
+    assert.deepStrictEqual([close[0], close.readUInt16BE(2)], [0x80 | CLOSE, 4029])
+    peer.destroy()
+  })
+
+  it("releases an incomplete message when its socket closes", () => {
+    let held = 0
+    const socket = new WebSocketOf({} as never, false, defaults, () => ({
+      set: (bytes: number) => void (held = bytes)
+    }))
+    socket.take(masked(TEXT, JSON_PING).subarray(0, 8))
+    assert.strictEqual(held, 8)
+    socket.closed()
+    assert.strictEqual(held, 0)
   })
 
   it("answers the last of many pings of a peer that does not read", () => {

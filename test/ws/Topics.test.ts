@@ -8,8 +8,9 @@ import type { Candle } from "../../src/domain/Market.ts"
 import type { MarketChange } from "../../src/services/markets/MarketView.ts"
 import { KlineTopic } from "../../src/ws/KlineTopic.ts"
 import type { Outbox } from "../../src/ws/Outbox.ts"
-import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
-import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
+import { textsOf } from "../../src/ws/Frame.ts"
+import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS, TickerTopic } from "../../src/ws/StateTopics.ts"
+import { AggregatedTradeTopic, LiquidationTopic, TradeTopic } from "../../src/ws/TradeTopics.ts"
 import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { alert, pool, trade } from "../../verification/harness/Records.ts"
 import {
@@ -352,6 +353,34 @@ describe("insurance_pool", () => {
       yield* isQuiet(peer)
     })
   )
+})
+
+describe("a ticker", () => {
+  it("is sent at most every 100 ms, and at least every 10 s", () => {
+    const topic = new TickerTopic(`ticker.${SYMBOL}`, SYMBOL, new World().market.service, () => 0)
+    assert.deepStrictEqual([topic.interval_ms, topic.silence_ms], [100, 10_000])
+  })
+
+  it("keeps its interval while connections join", () => {
+    let now = 0
+    const topic = new TickerTopic(`ticker.${SYMBOL}`, SYMBOL, new World().market.service, () => now)
+    for (const at of [5, 60]) {
+      now = at
+      topic.members.add({} as Outbox)
+      topic.snapshot(0)
+    }
+    assert.strictEqual(topic.lastRun, 5, "that of the first message")
+  })
+})
+
+describe("trades", () => {
+  it("begin with the last 50, oldest first", () => {
+    const { market } = new World()
+    for (let seq = 1; seq <= 60; seq++) market.trade(seq, "1")
+    const topic = new TradeTopic(`trade.${SYMBOL}`, SYMBOL, market.service, () => 0)
+    const { list } = JSON.parse(textsOf(topic.snapshot(0).plain)[0]!).data
+    assert.deepStrictEqual([list.length, list[0].seq, list.at(-1).seq], [50, 11, 60])
+  })
 })
 
 describe("a topic of two connections", () => {

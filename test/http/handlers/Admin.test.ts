@@ -1,6 +1,8 @@
 /** Responses to an administrator where there is nothing to administrate. */
 import { assert, expect, it } from "vitest"
-import { ADMIN, btc, draft, gateway } from "../Fixture.ts"
+import { Effect } from "effect"
+import type { CommandBody } from "../../../src/services/Sequencer.ts"
+import { ADMIN, btc, type Doubles, draft, gateway } from "../Fixture.ts"
 
 it("an index price is held by an embedded backend only", async () => {
   const { dispose, fetch } = gateway({ embedded: false })
@@ -8,6 +10,45 @@ it("an index price is held by an embedded backend only", async () => {
   const response = await fetch("PUT", "/api/v1/admin/index-price", { authorization: ADMIN, body })
   const { details } = (await response.json()) as { readonly details: { readonly reason: string } }
   assert.deepStrictEqual([response.status, details.reason], [404, "ModuleDisabled"])
+  await dispose()
+})
+
+/** Sets an index price; the commands that a gateway with these markets submits for it. */
+const settingIndexPrice = (markets: Doubles["markets"] = {}) => {
+  const bodies: Array<CommandBody> = []
+  const { dispose, fetch } = gateway({
+    markets,
+    sequencer: {
+      submit: ({ body }) => {
+        bodies.push(body)
+        const ack = { seq: 1, accepted_at_ms: 1, orders: [], duplicate: false, version: undefined, result: undefined }
+        return Effect.succeed(ack)
+      }
+    }
+  })
+  const set = async (price: string, symbol = "BTC-USDC") => {
+    const response = await fetch("PUT", "/api/v1/admin/index-price", { authorization: ADMIN, body: { symbol, price } })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+  return { bodies, dispose, set }
+}
+
+it("an index price is above 0, and returned as it applies", async () => {
+  const { bodies, dispose, set } = settingIndexPrice()
+  const refused = await set("0.0")
+  assert.strictEqual(refused.status, 400)
+  assert.deepInclude(refused.body["details"] as object, { reason: "OutOfRange", field: "price" })
+  assert.strictEqual((await set("1", "NO-USDC")).status, 404)
+  assert.deepStrictEqual(bodies, [])
+  assert.deepStrictEqual(await set("60000.50"), { status: 200, body: { symbol: "BTC-USDC", price: "60000.5" } })
+  assert.deepStrictEqual(bodies, [{ type: "set_index_price", symbol: "BTC-USDC", price: "60000.5" }])
+  await dispose()
+})
+
+it("an index price is set before the markets are loaded", async () => {
+  const { bodies, dispose, set } = settingIndexPrice({ instrument: () => undefined, instruments: () => [] })
+  assert.strictEqual((await set("60000")).status, 200)
+  assert.lengthOf(bodies, 1)
   await dispose()
 })
 

@@ -23,13 +23,15 @@ const query: KlineQuery = {
 
 /** Reads of candles of the index. */
 let indexReads = 0
+/** Time of the engine. */
+let now = at(8) + 1_000
 
 /** Trades in minutes 0, 3 and 7; the engine is in minute 8. */
 const stage = Klines.layer.pipe(
   Layer.provideMerge(
     Layer.effect(
       MarketView,
-      Effect.map(Clock.Clock, (clock) => ({ ...new MarketState(clock).view, now: () => at(8) + 1_000 }))
+      Effect.map(Clock.Clock, (clock) => ({ ...new MarketState(clock).view, now: () => now }))
     )
   ),
   Layer.provideMerge(Layer.fresh(SqliteStores.history)),
@@ -103,6 +105,16 @@ describe("Klines", () => {
         assert.deepStrictEqual(yield* starts({ symbol: "ETH-USDC" }), [])
       })
     )
+  )
+
+  it.effect("has the candle that begins now", () =>
+    seeded((list) =>
+      Effect.gen(function* () {
+        now = at(9)
+        const [newest] = yield* list({ ...query, limit: 1 })
+        assert.deepStrictEqual([newest!.start_time, newest!.confirm], [at(9), false])
+      })
+    ).pipe(Effect.ensuring(Effect.sync(() => void (now = at(8) + 1_000))))
   )
 
   it.effect("continues marks with the candles of the index before the first recorded one", () =>

@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
+import type { RiskTier } from "../../../src/domain/Market.ts"
 import type { MarketQuery, MarketsQuery } from "../../../src/services/History.ts"
 import { MarketHistory } from "../../../src/services/markets/MarketHistory.ts"
-import { pool } from "../../../verification/harness/Records.ts"
+import { alert, pool } from "../../../verification/harness/Records.ts"
 import { btc, policies, well } from "../../http/Fixture.ts"
 
 const now = 1_767_225_600_000
@@ -36,6 +37,13 @@ describe("the history of a market", () => {
         const other = yield* Effect.flip(history.openInterest({ symbol, cursor }))
         assert.deepInclude(other, { reason: "InvalidCursor" })
       }
+      // the cursor of one interval, and of one market
+      const { value } = yield* history.openInterest({ symbol, interval: "60" })
+      assert.deepInclude(yield* Effect.flip(history.openInterest({ symbol, cursor: value.next_page_cursor })), {
+        reason: "InvalidCursor"
+      })
+      yield* history.openInterest({ symbol })
+      assert.deepInclude(asked.at(-1)!, { interval: "5" }, "by default")
       // the cursor bounds the work, so a span has no maximum
       yield* history.fundingRates({ symbol, start_time: 0 })
       assert.deepInclude(asked.at(-1)!, { start_time: 0, end_time: now })
@@ -77,6 +85,49 @@ describe("the history of a market", () => {
       }
     }).pipe(Effect.provide(layer))
   })
+
+  it.effect("refuses the cursor of another market", () => {
+    const read = () => Effect.succeed({ rows: [], next: { time: 9, id: 4 } })
+    const layer = policies({ history: { fundingRates: read }, markets: { instrument: () => btc } })
+    return Effect.gen(function* () {
+      const history = yield* MarketHistory
+      const { value } = yield* history.fundingRates({ symbol })
+      const other = history.fundingRates({ symbol: "ETH-USDC", cursor: value.next_page_cursor })
+      assert.deepInclude(yield* Effect.flip(other), { reason: "InvalidCursor" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("lists the risk tiers of one market or of all", () => {
+    const tier = (of: string) => ({ symbol: of }) as RiskTier
+    const layer = policies({ referee: { riskTiers: Effect.succeed([tier(symbol), tier("ETH-USDC")]) } })
+    return Effect.gen(function* () {
+      const history = yield* MarketHistory
+      const symbols = (of: string | undefined) =>
+        Effect.map(history.riskTiers(of), ({ value }) => value.map((each) => each.symbol))
+      assert.deepStrictEqual(yield* symbols(symbol), [symbol])
+      assert.deepStrictEqual(yield* symbols(undefined), [symbol, "ETH-USDC"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("returns the pool and the alert of the topics, and those of the referee before there are any", () =>
+    Effect.gen(function* () {
+      const referee = {
+        pool: () => Effect.succeed(pool({ cash_balance: "1" })),
+        adlAlert: () => Effect.succeed(alert({ latest_pnl_ratio: "0.1" }))
+      }
+      const read = Effect.gen(function* () {
+        const history = yield* MarketHistory
+        const [held, state] = [yield* history.pool(symbol), yield* history.adlAlert(symbol)]
+        return [held.value.cash_balance, state.value.latest_pnl_ratio]
+      })
+      assert.deepStrictEqual(yield* Effect.provide(read, policies({ referee })), ["1", "0.1"])
+      const markets = {
+        pool: () => pool({ cash_balance: "2" }),
+        alert: () => alert({ latest_pnl_ratio: "0.2" })
+      }
+      assert.deepStrictEqual(yield* Effect.provide(read, policies({ markets, referee })), ["2", "0.2"])
+    })
+  )
 
   it.effect("returns the age of its data while the sequencer is unavailable", () => {
     const layer = policies({ health: { sequencer: () => ({ ...well, unhealthy: true, age_ms: 4_000 }) } })

@@ -28,6 +28,7 @@ const layer = MarketQueries.layer.pipe(
       instruments: () => instruments,
       instrument: (symbol: string) => instruments.find((each) => each.symbol === symbol),
       ticker: (symbol: string) => (symbol === "SOL-USDC" ? undefined : ticker(symbol)),
+      recentTrades: (symbol: string, limit: number) => [{ symbol, trade_id: String(limit) }],
       book: (symbol: string, depth = 0) =>
         symbol === "SOL-USDC" ? undefined : { symbol, bids: [], asks: [], seq: depth, mts: 1 }
     } as unknown as MarketView["Service"])
@@ -83,9 +84,11 @@ describe("reads of markets", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("reads a book of the asked depth, and candles of trades", () =>
+  it.effect("reads a book of the asked depth, as many trades as asked, and candles of trades", () =>
     Effect.gen(function* () {
-      const { book, candles } = yield* MarketQueries
+      const { book, candles, recentTrades } = yield* MarketQueries
+      const [trade] = (yield* recentTrades("BTC-USDC", 7)).value
+      assert.deepInclude(trade, { symbol: "BTC-USDC", trade_id: "7" })
       assert.strictEqual((yield* book("BTC-USDC", 50)).value.seq, 50)
       assert.strictEqual((yield* Effect.flip(book("SOL-USDC", 50))).reason, "BackendUnavailable")
       const { value } = yield* candles({ symbol: "BTC-USDC", interval: "5", limit: 7 })

@@ -9,7 +9,17 @@ import { type ModelPosition, Projecting } from "../../../src/domain/Projection.t
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import { type BookRead, MarketState } from "../../../src/services/markets/MarketState.ts"
 import type { MarketChange } from "../../../src/services/markets/MarketView.ts"
-import { alert, body, event, pool, START, symbol } from "../../../verification/harness/Records.ts"
+import {
+  alert,
+  body,
+  event,
+  instrument,
+  pool,
+  prices,
+  START,
+  symbol,
+  trade
+} from "../../../verification/harness/Records.ts"
 
 const NOW = 1_800_000_000_000
 const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => NOW } as Clock.Clock
@@ -170,6 +180,27 @@ describe("MarketState, books", () => {
     )
   })
 
+  it("reads a book again whose changes during a read are too many to keep", () => {
+    const { apply, markets } = setting()
+    apply(body.instrument())
+    assert.lengthOf(markets.booksToRead(), 1)
+    const changes = (from: number, count: number) =>
+      apply(...Array.from({ length: count }, (_, i) => body.book(from + i, [bid(1)], [])))
+    changes(1, 50_000)
+    assert.lengthOf(markets.booksToRead(), 0)
+    changes(50_001, 1)
+    assert.lengthOf(markets.booksToRead(), 1)
+  })
+
+  it("shows levels in canonical form, and the time of the last change", () => {
+    const { apply, read, view } = setting()
+    apply(body.instrument())
+    read({ as_of_seq: 1, bids: [["10.0", "1.50"]] })
+    assert.deepInclude(view.book(symbol), { bids: [bid(10, "1.5")], mts: START })
+    apply(body.book(1, [["11.00", "2.0"]], []))
+    assert.deepInclude(view.book(symbol), { bids: [bid(11, 2), bid(10, "1.5")], mts: START + 2 })
+  })
+
   it("reports the net change of a batch, from the seq before it to the seq after it", () => {
     const { apply, read, changes } = setting()
     apply(body.instrument())
@@ -285,6 +316,27 @@ describe("MarketState, tickers and trades", () => {
     )
   })
 
+  it("shows a trade in the ticker at once", () => {
+    const { apply, changes, view } = setting()
+    apply(body.instrument(), body.prices({ mark_price: "101" }))
+    assert.strictEqual(view.ticker(symbol)!.last_price, "101")
+    apply(body.trades({ price: "100" }))
+    assert.isTrue(changes.at(-1)!.tickerChanged)
+    assert.strictEqual(view.ticker(symbol)!.last_price, "100")
+  })
+
+  it("shows the best ask in the ticker as soon as it changes", () => {
+    const { apply, changes, read, view } = setting()
+    apply(body.instrument(), body.prices({ funding_rate: "0.00010" }))
+    read({ as_of_seq: 2, asks: [bid(20, 3)] })
+    assert.deepInclude(view.ticker(symbol), { ask1_price: "20", ask1_size: "3", funding_rate: "0.0001" })
+    apply(body.book(1, [], [bid(19, 2)]))
+    assert.isTrue(changes.at(-1)!.tickerChanged)
+    assert.deepInclude(view.ticker(symbol), { ask1_price: "19", ask1_size: "2" })
+    apply(body.book(2, [], [bid(21, 2)]))
+    assert.isFalse(changes.at(-1)!.tickerChanged, "a deeper level")
+  })
+
   it("keeps the last 1,000 trades, newest first", () => {
     const { apply, view } = setting()
     for (let n = 0; n < 2_500; n += 10) {
@@ -329,6 +381,14 @@ describe("MarketState, tickers and trades", () => {
   })
 })
 
+describe("MarketState, candles", () => {
+  it("returns the candle of a trade that is ahead of the engine's time", () => {
+    const { apply, view } = setting()
+    apply(body.trades({ price: "100", timestamp: START + 2 * MINUTE_MS }))
+    assert.deepInclude(view.openCandle(symbol, "1"), { start_time: START + 2 * MINUTE_MS, close: "100", volume: "0.2" })
+  })
+})
+
 describe("MarketState, revision", () => {
   it("changes with every change of a result, and every minute", () => {
     const { apply, markets, view } = setting()
@@ -349,6 +409,33 @@ describe("MarketState, revision", () => {
     assert.isTrue(moved(() => apply(body.prices({}))))
     const before = view.revision()
     assert.deepStrictEqual([view.instruments().length, view.revision()], [1, before], "reading moves nothing")
+  })
+})
+
+describe("MarketState, reads at the start", () => {
+  it("change the revision where they change a result", () => {
+    const { markets, view } = setting()
+    const check = revisionCheck(view)
+    markets.know([instrument()])
+    check()
+    markets.seed([prices({ mark_price: "101" })])
+    check()
+    assert.strictEqual(view.ticker(symbol)!.mark_price, "101")
+  })
+
+  it("have the trades, the open candle, the pool and the alert of a market", () => {
+    const { markets, view } = setting()
+    const position = { epoch: "e1", seq: 9, began: 0, ts_ms: START + 1, stream: "s" } as ModelPosition
+    const open = { interval: "1", candle: flat("1", START, "140", false) } as const
+    const trades = ["2", "1"].map((trade_id) => trade({ trade_id }))
+    const market = { symbol, instrument: undefined, trades, candles: [open], minutes: [] }
+    markets.start(position, [{ ...market, pool: pool(), alert: alert() }])
+    assert.deepStrictEqual(
+      view.recentTrades(symbol, 2).map(({ trade_id }) => trade_id),
+      ["2", "1"]
+    )
+    assert.deepStrictEqual(view.openCandle(symbol, "1"), open.candle)
+    assert.deepStrictEqual([view.pool(symbol), view.alert(symbol)], [pool(), alert()])
   })
 })
 

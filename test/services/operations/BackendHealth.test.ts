@@ -335,6 +335,24 @@ describe("BackendHealth", () => {
     }).pipe(Effect.provide(BackendHealth.layer))
   )
 
+  it.effect("is not connected by prices alone: the first heartbeat has the progress of the referee", () =>
+    Effect.gen(function* () {
+      const queue = yield* Queue.unbounded<PriceFrame>()
+      const feed = Layer.succeed(PriceFeed, { frames: Stream.fromQueue(queue) })
+      yield* Effect.gen(function* () {
+        const health = yield* BackendHealth
+        const connected = Effect.map(
+          Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow),
+          () => health.referee().connected
+        )
+        Queue.offerUnsafe(queue, { type: "prices", prices: [] })
+        assert.isFalse(yield* connected)
+        Queue.offerUnsafe(queue, { type: "heartbeat", applied_seq: 5, server_ts_ms: 0 })
+        assert.isTrue(yield* connected)
+      }).pipe(Effect.provide(Layer.provideMerge(PriceFollower.layer.pipe(Layer.provide(feed)), BackendHealth.layer)))
+    })
+  )
+
   it.effect("follows the price stream, its losses and its end", () =>
     Effect.gen(function* () {
       const queue = yield* Queue.unbounded<PriceFrame>()

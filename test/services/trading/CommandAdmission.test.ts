@@ -253,6 +253,7 @@ describe("admission of commands", () => {
       assert.isUndefined(waiting.pollUnsafe())
       yield* TestClock.adjust("200 millis")
       assert.strictEqual((yield* Effect.flip(Fiber.join(waiting)))._tag, "Overloaded")
+      assert.strictEqual(yield* gauge("gateway_command_refusals_total"), 1)
       yield* world.answer("1", Exit.succeed(1))
       yield* world.show(1)
       assert.deepStrictEqual(world.submitted, ["1"])
@@ -357,6 +358,17 @@ describe("admission of commands", () => {
         yield* rounds(from + 200, 12, 60, isShownFirst)
       }
     }).pipe(Effect.provide(world.layer({ limits: { initial: 16, min: 8, max: 64, target_ms: 100 } })))
+  })
+
+  it.effect("the time until a command is shown is measured in seconds", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* send("1")
+      yield* TestClock.adjust(250)
+      yield* world.answer("1", Exit.succeed(1))
+      yield* world.show(1)
+      assert.strictEqual(yield* gauge("gateway_command_shown_seconds_sum"), 0.25)
+    }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 
   it.effect("a repeated command frees its slot with its acknowledgement: it has no events of its own", () => {

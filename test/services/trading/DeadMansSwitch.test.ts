@@ -251,6 +251,20 @@ describe("the dead-man's switch", () => {
       )
     )
 
+    it.effect("waits for no more than the window of an absence that a clock ahead of this one has stored", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          yield* store.absent(userId, 3_600_000)
+          yield* start
+          yield* TestClock.adjust("9999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
+    )
+
     it.effect("does not cancel again in an absence, until the setting changes", () =>
       restarts(({ canceled, start, store }) =>
         Effect.gen(function* () {

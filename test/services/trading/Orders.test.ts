@@ -219,6 +219,18 @@ describe("amending and canceling", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("amends a trigger price or exits alone", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      yield* orders.amend(tokenCaller, { ...named, trigger: { trigger_price: "61000" } })
+      yield* orders.amend(tokenCaller, { ...named, tpsl: { stop_loss: { market: { trigger_price: "59000" } } } })
+      const amends = commands.map(({ body }) => (body.type === "amend" ? body.amend : undefined))
+      assert.strictEqual(amends[0]?.trigger_price, "61000")
+      assert.deepInclude(amends[1]?.tpsl, { stop_loss: { trigger_price: "59000", trigger_by: "LastPrice" } })
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("an acknowledged amend that the engine refused fails with the reason", () => {
     const refusal = new CommandRefused({
       reason: "PostOnlyWouldTake",

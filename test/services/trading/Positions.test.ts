@@ -80,6 +80,13 @@ describe("positions", () => {
       for (const leverage of ["0", "0.99", "50.01", "1000"])
         assert.deepStrictEqual(yield* refused(leverage), ["OutOfRange", "leverage"])
       assert.deepStrictEqual(yield* refused("1.005"), ["NotMultipleOfStep", "leverage"])
+      const detailsOf = (leverage: string) =>
+        Effect.map(
+          Effect.flip(positions.setLeverage(tokenCaller, { ...named, leverage })),
+          (failure) => (failure as { readonly details: object }).details
+        )
+      assert.deepInclude(yield* detailsOf("51"), { field: "leverage", min: "1", max: "50" })
+      assert.deepInclude(yield* detailsOf("1.005"), { field: "leverage", step: "0.01", nearest: ["1", "1.01"] })
       const mode = { ...named, margin_mode: "Cross", leverage: "51" } as const
       assert.deepStrictEqual(reasonOf(yield* Effect.flip(positions.switchMarginMode(tokenCaller, mode))), [
         "OutOfRange",
@@ -101,6 +108,8 @@ describe("positions", () => {
       const refused = (more: object) => Effect.map(Effect.flip(stop(more)), reasonOf)
       assert.deepStrictEqual(yield* refused({}), ["MissingField", "take_profit"])
       assert.deepStrictEqual(yield* refused({ take_profit: "62000.05" }), ["NotMultipleOfTick", "take_profit"])
+      assert.deepStrictEqual(yield* refused({ stop_loss: "59000.05" }), ["NotMultipleOfTick", "stop_loss"])
+      assert.deepStrictEqual(yield* refused({ take_profit: "62000", tp_size: "0.1" }), ["InvalidField", "tp_size"])
       assert.deepStrictEqual(yield* refused({ stop_loss: "59000", sl_size: "0.1" }), ["InvalidField", "sl_size"])
       const partial = { stop_loss: "59000", tpsl_mode: "Partial" }
       assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "0.0001" }), ["NotMultipleOfStep", "sl_size"])
@@ -134,6 +143,32 @@ describe("positions", () => {
           }
         ]
       )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("take a trigger price and a size for each of two exits", () => {
+    const { commands, layer } = desk()
+    return Effect.gen(function* () {
+      const positions = yield* Positions
+      yield* positions.tradingStop(tokenCaller, {
+        ...named,
+        tpsl_mode: "Partial",
+        take_profit: "62000",
+        tp_trigger_by: "MarkPrice",
+        tp_size: "0.2",
+        stop_loss: "59000",
+        sl_trigger_by: "IndexPrice",
+        sl_size: "0.1"
+      })
+      assert.deepInclude(commands[0]?.body, {
+        tpsl: {
+          mode: "Partial",
+          take_profit: { trigger_price: "62000", trigger_by: "MarkPrice" },
+          stop_loss: { trigger_price: "59000", trigger_by: "IndexPrice" }
+        },
+        take_profit_size: "0.2",
+        stop_loss_size: "0.1"
+      })
     }).pipe(Effect.provide(layer))
   })
 
