@@ -12,6 +12,14 @@ describe("a client message", () => {
     }
   })
 
+  it("has at most 50 topics, and a req_id of at most 64 characters", () => {
+    const message = (args: number, req_id: string) =>
+      read(JSON.stringify({ op: "subscribe", args: Array.from({ length: args }, (_, i) => `topic ${i}`), req_id })).op
+    assert.strictEqual(message(50, "x".repeat(64)), "subscribe")
+    assert.strictEqual(message(51, "x"), "invalid")
+    assert.strictEqual(message(1, "x".repeat(65)), "invalid")
+  })
+
   it("that is wrong has its field, what is accepted, and its req_id", () => {
     for (const [since, field] of [
       [{ stream_id: "s", seq: -1 }, "since.seq"],

@@ -19,6 +19,8 @@ describe("a drain", () => {
     assert.deepStrictEqual([dueOf(3, 0, 0), dueOf(0, 0, 5_000)], [3, 0])
   })
 
+  it("takes 5 s by default", () => assert.strictEqual(defaults.drain_ms, 5_000))
+
   it.effect("announces it to all, closes them spread over its time, and terminates those that do not answer", () =>
     Effect.gen(function* () {
       // a monotonic clock does not begin with the drain

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { start, World } from "../../verification/harness/WebSocketWorld.ts"
-import { upgrade } from "./RawSocket.ts"
+import { RawSocket, upgrade } from "./RawSocket.ts"
 
 /** The first line of the response to an upgrade. */
 const statusLine = ({ server }: World, path: string): Effect.Effect<string> =>
@@ -40,5 +40,22 @@ describe("a server with upgrades of its own", () => {
       yield* start(world)
       assert.strictEqual(yield* statusLine(world, "/own"), "HTTP/1.1 404 Not Found")
     })
+  )
+
+  it.live(
+    "cuts off a peer that keeps its side open after a refusal",
+    () =>
+      Effect.gen(function* () {
+        const world = new World()
+        yield* start(world)
+        const closed = Promise.withResolvers<void>()
+        world.server.once("connection", (socket) => socket.once("close", () => closed.resolve()))
+        const raw = new RawSocket(world.url, upgrade("/own"), { halfOpen: true })
+        yield* Effect.promise(() => raw.until("response", () => raw.head))
+        assert.strictEqual(raw.status, 404)
+        yield* Effect.promise(() => closed.promise)
+        raw.socket.destroy()
+      }),
+    15_000
   )
 })
