@@ -54,11 +54,12 @@ export const suite = <E>(name: string, layer: Layer.Layer<NonceStore, E>) =>
       })
     )
 
-    it.effect("removes a nonce of an API key only after its window, a nonce of a login never", () =>
+    it.effect("removes a nonce of an API key only after its window, one of a login or an activation never", () =>
       Effect.gen(function* () {
         const store = yield* NonceStore
         yield* store.claim("rest", owner(5), "nonce-0006")
         yield* store.claim("login", owner(5), "nonce-0006")
+        yield* store.claim("activation", owner(5), "nonce-0006")
         yield* TestClock.adjust("60 seconds")
         const last = yield* Effect.flip(store.claim("rest", owner(5), "nonce-0006"))
         assert.strictEqual(last._tag, "NonceReused")
@@ -67,8 +68,10 @@ export const suite = <E>(name: string, layer: Layer.Layer<NonceStore, E>) =>
         const again = yield* Effect.flip(store.claim("rest", owner(5), "nonce-0006"))
         assert.strictEqual(again._tag, "NonceReused")
         yield* TestClock.adjust("1 day")
-        const ever = yield* Effect.flip(store.claim("login", owner(5), "nonce-0006"))
-        assert.strictEqual(ever._tag, "NonceReused")
+        for (const space of ["login", "activation"] as const) {
+          const ever = yield* Effect.flip(store.claim(space, owner(5), "nonce-0006"))
+          assert.strictEqual(ever._tag, "NonceReused", space)
+        }
       })
     )
 

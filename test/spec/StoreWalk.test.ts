@@ -87,7 +87,12 @@ const trail: Walk = {
   rows: "list",
   id: "audit_id",
   known: uuid,
-  foreign: [{ filter: "&actor=alice" }, { filter: "&action=banWallet" }, { filter: "&start_time=0" }]
+  foreign: [
+    { filter: "&actor=alice" },
+    { filter: "&action=banWallet" },
+    { filter: "&start_time=0" },
+    { filter: "&end_time=9000000000000" }
+  ]
 }
 const rewards: Walk = {
   path: "/api/v1/user/rewards",

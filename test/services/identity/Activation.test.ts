@@ -154,6 +154,21 @@ describe("Activation", () => {
     })
   )
 
+  test(
+    "explains a wrong signature on request only",
+    Effect.gen(function* () {
+      const detailsOf = (activation: Activation["Service"]) =>
+        Effect.map(Effect.flip(activation.activate({ ...ask(), signature: "00" })), (error) =>
+          error._tag === "Refused" ? error.details : error._tag
+        )
+      assert.deepStrictEqual(yield* detailsOf(yield* Activation), {})
+      const explaining = yield* Activation.pipe(
+        Effect.provide(Layer.fresh(Activation.layer({ explainSignatures: true })))
+      )
+      assert.property(yield* detailsOf(explaining), "signed_string")
+    })
+  )
+
   describe("of a party", () => {
     test(
       "binds the nonce, spends it whatever follows, and binds the key for later logins",
@@ -169,6 +184,14 @@ describe("Activation", () => {
         assert.isTrue(yield* accounts.isWhitelisted(rootOfParty(PARTY)))
         // the key of the party is another wallet
         assert.isFalse(yield* accounts.isWhitelisted(rootOfKey(alice.publicKey)))
+      })
+    )
+    test(
+      "spends the nonce for ever, not for the window of an API key",
+      Effect.gen(function* () {
+        assert.strictEqual(yield* outcome(partyAsk()), "InvalidCode")
+        yield* TestClock.adjust("4 minutes")
+        assert.strictEqual(yield* outcome(partyAsk()), "NonceReused")
       })
     )
     test(
@@ -210,6 +233,50 @@ describe("access codes", () => {
 })
 
 describe("AccessCodeIssuer", () => {
+  const issuer = AccessCodeIssuer.layer.pipe(
+    Layer.provide([Cursors.layer, Ids.layer]),
+    Layer.provide(Wallets.signingKeys(1))
+  )
+
+  test(
+    "makes one code by default, of one use, and returns given codes in normalized form",
+    Effect.gen(function* () {
+      const { issue } = yield* AccessCodeIssuer
+      const [made, ...others] = yield* issue({})
+      assert.deepInclude(made, {
+        max_uses: 1,
+        uses: 0,
+        badge: false,
+        multiplier_bps: 10_000,
+        label: "",
+        revoked: false
+      })
+      assert.lengthOf(others, 0)
+      const given = yield* issue({ codes: [CODE.toLowerCase(), "other-code"] })
+      assert.deepStrictEqual(
+        given.map(({ code }) => code),
+        [CODE, "OTHER-CODE"]
+      )
+    }).pipe(Effect.provide(issuer))
+  )
+
+  test(
+    "names the first code that exists, and a count that is not that of the codes",
+    Effect.gen(function* () {
+      const { issue } = yield* AccessCodeIssuer
+      yield* made(CODE)
+      assert.deepInclude<object>(yield* Effect.flip(issue({ codes: ["NEW-CODE", CODE] })), {
+        reason: "CodeExists",
+        details: { field: "codes.1" }
+      })
+      assert.deepInclude<object>(yield* Effect.flip(issue({ codes: ["NEW-CODE"], count: 2 })), {
+        reason: "InvalidField",
+        details: { field: "count" }
+      })
+      assert.lengthOf(yield* issue({ codes: ["NEW-CODE"], count: 1 }), 1)
+    }).pipe(Effect.provide(issuer))
+  )
+
   test(
     "refuses an expiry that is not in the future, and names the first one",
     Effect.gen(function* () {
@@ -220,10 +287,6 @@ describe("AccessCodeIssuer", () => {
         details: { field: "expires_time", min: now + 1 }
       })
       assert.lengthOf(yield* issue({ expires_time: now + 1 }), 1)
-    }).pipe(
-      Effect.provide(
-        AccessCodeIssuer.layer.pipe(Layer.provide([Cursors.layer, Ids.layer]), Layer.provide(Wallets.signingKeys(1)))
-      )
-    )
+    }).pipe(Effect.provide(issuer))
   )
 })

@@ -102,6 +102,18 @@ describe("an administrator", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("is locked out of a whole IPv6 network, however many of its addresses guess at once", () => {
+    const { counts, layer } = world()
+    return Effect.gen(function* () {
+      const burst = yield* Effect.all(
+        Array.from({ length: 30 }, (_, n) => login("alice", "guess", `2001:db8::${n + 1}`)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(burst.filter((outcome) => outcome === "limited").length, 20)
+      assert.strictEqual(counts.checks, 10)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("is checked one at a time, few wait, and the rest are refused at once", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<boolean>()
@@ -117,8 +129,11 @@ describe("an administrator", () => {
         yield* TestClock.adjust("1 second")
         assert.strictEqual(counts.checks, 1)
         assert.strictEqual(yield* login("admin", "correct horse battery"), "admin")
+        // what is not checked is no failure of its address
+        for (let i = 0; i < 11; i++) assert.strictEqual(yield* login("alice", "guess", "192.0.2.99"), "AuthUnavailable")
         yield* Deferred.succeed(gate, false)
         const outcomes = yield* Fiber.join(guesses)
+        assert.strictEqual(yield* login("alice", "guess", "192.0.2.99"), "BadCredentials")
         assert.strictEqual(outcomes.filter((outcome) => outcome === "BadCredentials").length, 32)
         assert.strictEqual(outcomes.filter((outcome) => outcome === "AuthUnavailable").length, 8)
         assert.strictEqual(counts.most, 1)

@@ -262,6 +262,33 @@ describe("a change", () => {
       assert.strictEqual(grant.ended, "revoked")
     }))
 
+  test("is complete though the caller leaves while it is written", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const slow: Accounts["Service"] = {
+        ...accounts,
+        changeApiKey: (id, patch) =>
+          Deferred.succeed(writing, undefined).pipe(
+            Effect.andThen(Deferred.await(go)),
+            Effect.andThen(accounts.changeApiKey(id, patch))
+          )
+      }
+      const keys = yield* Effect.map(
+        Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, slow)))),
+        Context.get(ApiKeys)
+      )
+      const { api_key_id } = yield* keys.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
+      const { grant } = (yield* keys.find(Wallets.walletNo(50).hex))!.caller
+      const changing = yield* Effect.forkChild(keys.update(USER, api_key_id, { ...nothing, scopes: ["read"] }))
+      yield* Deferred.await(writing)
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(changing), { startImmediately: true })
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(leaving)
+      assert.deepStrictEqual((yield* keys.list(USER))[0]!.scopes, ["read"])
+      assert.strictEqual(grant.ended, "changed")
+    }).pipe(Effect.scoped))
+
   test("by another gateway is seen after the time that a key in memory is believed", () =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys
@@ -275,6 +302,19 @@ describe("a change", () => {
       assert.strictEqual(yield* keys.find(hex), known)
       yield* TestClock.adjust(1)
       assert.isUndefined(yield* keys.find(hex))
+    }))
+})
+
+describe("a key in memory", () => {
+  test("is read again as soon as its grant has ended", () =>
+    Effect.gen(function* () {
+      const [keys, grants] = [yield* ApiKeys, yield* Grants]
+      yield* keys.create(USER, keyNo(50))
+      const { hex } = Wallets.walletNo(50)
+      const before = (yield* keys.find(hex))!.caller.grant
+      grants.endUser(USER, "banned")
+      const after = (yield* keys.find(hex))!.caller.grant
+      assert.deepStrictEqual([before.ended, after.ended], ["banned", undefined])
     }))
 })
 
@@ -422,6 +462,53 @@ describe("the time of last use", () => {
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* accounts.apiKeyOf(hex))!.last_used_time, NOW + 5)
       assert.strictEqual((yield* keys.list(USER))[0]!.last_used_time, NOW + 5)
+    }))
+
+  test("is in the answer to a change", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      keys.touch(api_key_id, NOW + 5)
+      assert.strictEqual((yield* keys.update(USER, api_key_id, { ...nothing, label: "a" })).last_used_time, NOW + 5)
+    }))
+
+  test("is kept where the key is used again while the earlier time is written", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const slow: Accounts["Service"] = {
+        ...accounts,
+        touchApiKey: (id, at_ms) =>
+          Deferred.succeed(writing, undefined).pipe(
+            Effect.andThen(Deferred.await(go)),
+            Effect.andThen(accounts.touchApiKey(id, at_ms))
+          )
+      }
+      const keys = yield* Effect.map(
+        Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, slow)))),
+        Context.get(ApiKeys)
+      )
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      keys.touch(api_key_id, NOW + 1)
+      yield* TestClock.adjust("10 seconds")
+      yield* Deferred.await(writing)
+      keys.touch(api_key_id, NOW + 2)
+      yield* Deferred.succeed(go, undefined)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* accounts.apiKeyOf(Wallets.walletNo(50).hex))!.last_used_time, NOW + 2)
+    }).pipe(Effect.scoped))
+
+  test("is kept for 10,000 keys an interval: a flood of uses takes no more memory", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const [early, late] = [yield* keys.create(USER, keyNo(50)), yield* keys.create(USER, keyNo(51))]
+      keys.touch(early.api_key_id, NOW)
+      for (let i = 1; i < 10_000; i++) keys.touch(`key-${i}`, NOW)
+      keys.touch(late.api_key_id, NOW)
+      // one that is kept already takes no further place
+      keys.touch(early.api_key_id, NOW + 1)
+      const uses = new Map((yield* keys.list(USER)).map((key) => [key.api_key_id, key.last_used_time]))
+      assert.deepStrictEqual([uses.get(early.api_key_id), uses.get(late.api_key_id)], [NOW + 1, undefined])
     }))
 
   test("is written later where the database fails", () =>

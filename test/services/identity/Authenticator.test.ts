@@ -3,13 +3,14 @@ import { Effect, Fiber, Layer, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
 import { fingerprintOfKey, rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../../../src/domain/Address.ts"
-import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import type { ApiKeyChange, NewApiKey } from "../../../src/services/identity/ApiKeyRules.ts"
 import { type AuthError, Authenticator, type SignedRequest } from "../../../src/services/identity/Authenticator.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { CredentialLease } from "../../../src/services/identity/CredentialLease.ts"
 import { commandIdOf } from "../../../src/services/operations/Ids.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { NonceStore, NonceStoreUnavailable } from "../../../src/services/identity/NonceStore.ts"
 import { OutcomeUnknown } from "../../../src/services/Sequencer.ts"
 import { ManualLease } from "../../doubles/ManualLease.ts"
@@ -254,6 +255,20 @@ describe("login", () => {
         assert.strictEqual(yield* outcome(auth.login(party())), "NonceReused")
       }))
 
+    test(
+      "has a rate of its own, not that of its key or of another hint",
+      () =>
+        Effect.gen(function* () {
+          const auth = yield* Authenticator
+          const bob = `bob::${fingerprintOfKey(alice.publicKey)}`
+          for (let i = 0; i < 10; i++) yield* auth.login(party({ nonce: `nonce-000${i}` }))
+          assert.strictEqual(yield* outcome(auth.login(party({ nonce: "nonce-0010" }))), "limited authorize-key")
+          assert.strictEqual(yield* outcome(auth.login(party({ public_key: bob }))), "ok")
+          assert.strictEqual(yield* outcome(auth.login(login())), "ok")
+        }),
+      { rate: { mode: "enforce" } }
+    )
+
     test("needs the key that its fingerprint fixes, and binds none by a bad signature", () =>
       Effect.gen(function* () {
         const auth = yield* Authenticator
@@ -390,6 +405,12 @@ describe("a signed request", () => {
         reason: "InvalidSignature",
         text: "the signature is not 64 bytes in hex, 0x-hex, base64 or base64url"
       })
+      // what was verified is explained on request only
+      const signature = request({ nonce: "nonce-else" }).signature
+      assert.deepInclude(yield* Effect.flip(auth.signed(request({ signature }))), {
+        reason: "InvalidSignature",
+        details: {}
+      })
     }))
 
   test("may write key and signature in any form, and shares nonces between the forms", () =>
@@ -482,6 +503,58 @@ describe("a signed request", () => {
       assert.strictEqual(yield* outcome(send({ nonce: "nonce-0002" })), "ExpiredApiKey")
     }))
 
+  describe("from an address that is limited", () => {
+    /** The policy over API keys that are looked up in this way. */
+    const over = (find: ApiKeys["Service"]["find"]) =>
+      Effect.gen(function* () {
+        const keys = Layer.succeed(ApiKeys, { ...(yield* ApiKeys), find })
+        return yield* Authenticator.pipe(Effect.provide(Layer.fresh(Authenticator.layer({})).pipe(Layer.provide(keys))))
+      })
+    const limits = { rate: { mode: "enforce" } } as const
+
+    test(
+      "counts one IPv6 network as one address, however many of its addresses fail at once",
+      () =>
+        Effect.gen(function* () {
+          const auth = yield* over(() => Effect.as(Effect.yieldNow, undefined))
+          const burst = yield* Effect.all(
+            Array.from({ length: 100 }, (_, n) =>
+              outcome(auth.signed(request({ client_ip: `2001:db8::${(n + 1).toString(16)}` })))
+            ),
+            { concurrency: "unbounded" }
+          )
+          assert.strictEqual(burst.filter((each) => each === "UnknownApiKey").length, 60)
+          assert.strictEqual(burst.filter((each) => each === "limited auth-failures").length, 40)
+        }),
+      limits
+    )
+
+    test(
+      "counts no failure while the database does not respond",
+      () =>
+        Effect.gen(function* () {
+          const auth = yield* over(() => Effect.fail(new AccountsUnavailable({})))
+          for (let i = 0; i < 61; i++) assert.strictEqual(yield* outcome(auth.signed(request())), "unavailable")
+          assert.strictEqual(yield* outcome((yield* Authenticator).signed(request())), "UnknownApiKey")
+        }),
+      limits
+    )
+  })
+
+  test("that was accepted is the last use of its key; one whose nonce is refused is none", () =>
+    Effect.gen(function* () {
+      const { api_key_id } = yield* withKey()
+      const keys = yield* ApiKeys
+      const lastUse = Effect.map(keys.list(userIdOf(rootOfKey(alice.publicKey))), (all) =>
+        all.map((key) => [key.api_key_id, key.last_used_time])
+      )
+      yield* send()
+      assert.deepStrictEqual(yield* lastUse, [[api_key_id, NOW]])
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* outcome(send()), "NonceReused")
+      assert.deepStrictEqual(yield* lastUse, [[api_key_id, NOW]])
+    }))
+
   test("fails as unavailable, not as refused, when nonces cannot be claimed", () =>
     Effect.gen(function* () {
       const down = Layer.succeed(NonceStore, NonceStore.of({ claim: () => Effect.fail(new NonceStoreUnavailable({})) }))
@@ -515,6 +588,7 @@ describe("a signature of an API key from before the database was replaced", () =
       const tokens = yield* Tokens
       tokens.distrust(NOW + 1_000)
       yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(yield* outcome(send({ nonce: "nonce-0002" })), "StaleTimestamp", "by default")
       const auth = yield* promoted(true)
       // signed before, or by a clock that is ahead
       for (const timestamp_ms of [NOW, NOW + 31_000]) {
@@ -543,6 +617,47 @@ describe("a signature of an API key from before the database was replaced", () =
       tokens.distrust(NOW + 1_000)
       assert.strictEqual(yield* sent(yield* promoted(false)), "ok")
     }))
+})
+
+describe("credentials that are refused", () => {
+  test("are counted by their reason, each once", () =>
+    Effect.gen(function* () {
+      const registry = new MetricsRegistry()
+      const auth = yield* Authenticator.pipe(
+        Effect.provide(Layer.fresh(Authenticator.layer({}))),
+        Effect.provideService(CurrentMetricsRegistry, registry)
+      )
+      yield* withKey()
+      yield* Effect.flip(auth.login(login({ signature: "" })))
+      yield* Effect.flip(auth.bearer("", IP))
+      yield* Effect.flip(auth.signed(request({ timestamp_ms: "1" })))
+      const [first, second] = [yield* auth.signed(request()), yield* auth.signed(request())]
+      yield* first.claimNonce
+      yield* Effect.flip(second.claimNonce)
+      const text = yield* registry.text
+      const counts = [...text.matchAll(/^gateway_auth_failures_total\{reason="(\w+)"\} (\d+)$/gmu)]
+      assert.sameMembers(
+        counts.map(([, reason, count]) => `${reason} ${count}`),
+        ["InvalidSignature 1", "MissingToken 1", "StaleTimestamp 1", "NonceReused 1"]
+      )
+    }))
+
+  test(
+    "are counted as limited where the rate refuses them",
+    () =>
+      Effect.gen(function* () {
+        const registry = new MetricsRegistry()
+        const auth = yield* Authenticator.pipe(
+          Effect.provide(Layer.fresh(Authenticator.layer({}))),
+          Effect.provideService(CurrentMetricsRegistry, registry)
+        )
+        for (let i = 0; i < 62; i++) yield* Effect.flip(auth.bearer("", IP))
+        const text = yield* registry.text
+        assert.include(text, 'gateway_auth_failures_total{reason="MissingToken"} 60\n')
+        assert.include(text, 'gateway_auth_failures_total{reason="RateLimitExceeded"} 2\n')
+      }),
+    { rate: { mode: "enforce" } }
+  )
 })
 
 describe("a key that is deleted while its nonce is claimed", () => {

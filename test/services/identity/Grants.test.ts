@@ -253,4 +253,42 @@ describe("bans", () => {
       assert.isAbove(here.bans.refusedThrough(USER), 1_767_225_605_000)
     }).pipe(Effect.provide(stores))
   )
+
+  it.effect("that are read again, or late, end no credential that was issued since", () =>
+    Effect.gen(function* () {
+      const { accounts, bans } = yield* enlisted
+      const here = yield* gateway(accounts, bans)
+      const ban = { root_address, user_id: USER, reason: "" }
+      yield* here.bans.put({ ...ban, banned: true, changed_time: 1_000 })
+      const set = yield* here.bans.stored(root_address)
+      yield* here.bans.put({ ...ban, banned: false, changed_time: 2_000 })
+      const lifted = yield* here.bans.stored(root_address)
+      const grant = here.grants.issue("token", USER)
+      here.bans.apply(lifted!)
+      here.bans.apply(set!)
+      assert.isUndefined(grant.ended)
+      assert.isFalse(here.bans.isBanned(USER))
+    }).pipe(Effect.provide(stores))
+  )
+
+  it.effect("end the credentials though the administrator leaves while they are written", () =>
+    Effect.gen(function* () {
+      const { accounts, bans } = yield* enlisted
+      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const here = yield* gateway(accounts, {
+        ...bans,
+        put: (ban) =>
+          Deferred.succeed(writing, undefined).pipe(Effect.andThen(Deferred.await(go)), Effect.andThen(bans.put(ban)))
+      })
+      const grant = here.grants.issue("token", USER)
+      const ban = { root_address, user_id: USER, banned: true, reason: "", changed_time: 1_000 }
+      const banning = yield* Effect.forkChild(here.bans.put(ban))
+      yield* Deferred.await(writing)
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(banning), { startImmediately: true })
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(leaving)
+      assert.isTrue(here.bans.isBanned(USER))
+      assert.strictEqual(grant.ended, "banned")
+    }).pipe(Effect.provide(stores))
+  )
 })

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Signatures } from "../../../src/services/identity/Signatures.ts"
@@ -189,6 +190,45 @@ describe("a token", () => {
       assert.strictEqual(service.known(token, NOW), "RevokedToken")
       assert.strictEqual(yield* service.verify(token), "RevokedToken")
       assert.isObject(service.known(other, NOW))
+    }).pipe(Effect.provide(tokens()))
+  )
+
+  it.effect("is revoked when no request of it is in progress", () =>
+    Effect.gen(function* () {
+      const { caller, expires_at_ms, service } = yield* issued
+      caller.grant.hold()
+      const { credential: jti, user_id } = caller
+      const revoking = yield* Effect.forkChild(service.revoke({ jti, user_id, expires_at_ms }))
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual(caller.grant.ended, "revoked")
+      assert.isUndefined(revoking.pollUnsafe())
+      caller.grant.release()
+      yield* Fiber.join(revoking)
+    }).pipe(Effect.provide(tokens()))
+  )
+
+  it.effect("is revoked though its caller leaves while the revocation is written", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const slow = Layer.succeed(Accounts, {
+        ...accounts,
+        revokeToken: (jti, expires_at_ms) =>
+          Deferred.succeed(writing, undefined).pipe(
+            Effect.andThen(Deferred.await(go)),
+            Effect.andThen(accounts.revokeToken(jti, expires_at_ms))
+          )
+      })
+      yield* Effect.gen(function* () {
+        const { caller, expires_at_ms, service, token } = yield* issued
+        const { credential: jti, user_id } = caller
+        const revoking = yield* Effect.forkChild(service.revoke({ jti, user_id, expires_at_ms }))
+        yield* Deferred.await(writing)
+        const leaving = yield* Effect.forkChild(Fiber.interrupt(revoking), { startImmediately: true })
+        yield* Deferred.succeed(go, undefined)
+        yield* Fiber.join(leaving)
+        assert.strictEqual(service.known(token, NOW), "RevokedToken")
+      }).pipe(Effect.provide(Layer.provide(Layer.fresh(Tokens.layer({ environment: "testnet" })), slow)))
     }).pipe(Effect.provide(tokens()))
   )
 
@@ -386,6 +426,24 @@ describe("what is no token", () => {
       assert.isObject(yield* service.verify(good))
       assert.isObject(yield* service.verify(forge({ kid: "key-1", typ: "JWT", alg: "EdDSA" }, CLAIMS)))
       assert.isObject(yield* service.verify(forge(HEADER, { ...CLAIMS, iat: SECOND + 5, nbf: SECOND + 5 })))
+    }).pipe(Effect.provide(tokens()))
+  )
+})
+
+describe("the length of a token", () => {
+  it.effect("is at most 2,048 characters", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const service = yield* Tokens
+      const padded = (length: number) => forge(HEADER, { ...CLAIMS, pad: "x".repeat(length) })
+      // three characters of a claim are four of the token
+      const most = Math.floor(((2_048 - padded(0).length) * 3) / 4)
+      const [longest, longer] = [padded(most), padded(most + 3)]
+      assert.isAbove(longest.length, 2_040)
+      assert.isAbove(longer.length, 2_048)
+      assert.isBelow(longer.length, 2_060)
+      assert.isObject(yield* service.verify(longest))
+      assert.strictEqual(yield* service.verify(longer), "InvalidToken")
     }).pipe(Effect.provide(tokens()))
   )
 })
