@@ -47,6 +47,33 @@ describe("the lane of large answers", () => {
     })
   )
 
+  it.effect("gives an IPv6 network one turn, however many of its addresses ask", () =>
+    Effect.gen(function* () {
+      const { read, seen } = record()
+      const many = yield* Effect.all(Array.from({ length: 9 }, (_, i) => read("many", `2001:db8::${i + 1}`)))
+      const one = yield* read("one", "2001:db8:1::1")
+      yield* TestClock.adjust(1_000)
+      yield* Fiber.join(one)
+      yield* Effect.all(many.map((fiber) => Fiber.join(fiber)))
+      assert.strictEqual(seen.slice(0, 9).filter((name) => name === "one").length, 4)
+    })
+  )
+
+  it.effect("lets no more parts out at once after a pause", () =>
+    Effect.gen(function* () {
+      const { read, seen } = record()
+      yield* read("a", FIRST)
+      yield* TestClock.adjust(1_000)
+      assert.lengthOf(seen.splice(0), 4)
+      yield* read("b", FIRST)
+      for (let parts = 1; parts <= 4; parts++) {
+        yield* TestClock.adjust(0)
+        assert.lengthOf(seen, parts)
+        yield* TestClock.adjust(2)
+      }
+    })
+  )
+
   it.effect("ignores steps of the wall clock", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock

@@ -58,14 +58,22 @@ describe("the documentation site", () => {
   it("allows the inline scripts of a page by their hashes, and no others", async () => {
     const response = await built.fetch("GET", "/docs/", { authorization: null })
     const hash = createHash("sha256").update(SCRIPT).digest("base64")
-    assert.include(response.headers.get("content-security-policy")!, `script-src 'self' 'sha256-${hash}';`)
+    const policy = response.headers.get("content-security-policy")!
+    assert.include(policy, `script-src 'self' 'sha256-${hash}';`)
+    // colours of code are inline styles
+    assert.include(policy, "style-src 'self' 'unsafe-inline';")
   })
 
   it("keeps assets for good, compressed", async () => {
-    const headers = { "accept-encoding": "gzip" }
-    const response = await built.fetch("GET", "/docs/assets/app.abc.js", { headers, authorization: null })
-    assert.strictEqual(response.headers.get("content-encoding"), "gzip")
-    assert.strictEqual(response.headers.get("cache-control"), "public, max-age=31536000, immutable")
+    for (const [accepted, coding] of [
+      ["gzip", "gzip"],
+      ["gzip, deflate, br", "br"]
+    ] as const) {
+      const headers = { "accept-encoding": accepted }
+      const response = await built.fetch("GET", "/docs/assets/app.abc.js", { headers, authorization: null })
+      assert.strictEqual(response.headers.get("content-encoding"), coding)
+      assert.strictEqual(response.headers.get("cache-control"), "public, max-age=31536000, immutable")
+    }
   })
 
   it("shows how to build it where it is not built", async () => {

@@ -22,6 +22,7 @@ describe("documents", () => {
     for (const accept of ["gzip", "br, gzip;q=0.5", "*", "*;q=0, gzip", "GZIP ; q=1"]) {
       const answer = await ask("/page", accept)
       assert.strictEqual(answer.headers["content-encoding"], "gzip")
+      assert.strictEqual(answer.headers["vary"], "Accept-Encoding")
       assert.strictEqual(gunzipSync(bytesOf(answer)).toString(), text)
     }
   })
@@ -34,12 +35,22 @@ describe("documents", () => {
     for (const accept of [undefined, "identity", "gzip;q=0", "br", "gzip;q=0, *", "*, gzip; q=0.00", "*;q=0"]) {
       const answer = await ask("/page", accept)
       assert.isUndefined(answer.headers["content-encoding"])
+      assert.strictEqual(answer.headers["vary"], "Accept-Encoding")
       assert.strictEqual(Buffer.from(bytesOf(answer)).toString(), text)
     }
   })
 
   it("of other paths are not changed", async () => {
     assert.isUndefined((await ask("/other", "gzip")).headers["content-encoding"])
+  })
+
+  it("are never an error that was answered at their path", async () => {
+    const fresh = Documents.make(["/page"])
+    const asked = { path: "/page", acceptEncoding: "gzip", address }
+    const refused = HttpServerResponse.jsonUnsafe({ code: "BAD_REQUEST" }, { status: 405 })
+    assert.strictEqual(await Effect.runPromise(fresh(asked, refused)), refused)
+    const answer = await Effect.runPromise(fresh(asked, response()))
+    assert.strictEqual(gunzipSync(bytesOf(answer)).toString(), text)
   })
 
   it("that are large are sent complete in parts, with their length", async () => {

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { AuthRefused } from "../../src/services/identity/Authenticator.ts"
-import { OutcomeUnknown } from "../../src/services/Sequencer.ts"
-import { type Ask, ADMIN, btc, gateway, rate, tokenCaller, userId, v1, well } from "./Fixture.ts"
+import { AuthRefused, AuthUnavailable } from "../../src/services/identity/Authenticator.ts"
+import { CommandRefused, OutcomeUnknown } from "../../src/services/Sequencer.ts"
+import { type Ask, ADMIN, btc, foreign, gateway, orderId, rate, tokenCaller, userId, v0, v1, well } from "./Fixture.ts"
 
 const plain = gateway()
 afterAll(plain.dispose)
@@ -73,6 +73,7 @@ describe("routes", () => {
     }
     assert.strictEqual(await allow("POST", "/api/v1/market/time"), "GET, HEAD, OPTIONS")
     assert.strictEqual(await allow("GET", CREATE), "POST, OPTIONS")
+    assert.strictEqual(await allow("PUT", "/api/v1/admin/access-codes"), "POST, GET, HEAD, OPTIONS")
     assert.strictEqual(await allow("POST", "/api/v1/authorize/whitelist/0x1"), "PUT, GET, DELETE, HEAD, OPTIONS")
     assert.strictEqual(await allow("POST", "/ws"), "GET, HEAD, OPTIONS")
   })
@@ -90,7 +91,7 @@ describe("headers", () => {
   it("repeat a sound request id and replace any other", async () => {
     const idOf = async (id: string) =>
       (await plain.fetch("GET", "/health", { headers: { "x-request-id": id } })).headers.get("x-request-id")
-    assert.strictEqual(await idOf("abc-DEF_1"), "abc-DEF_1")
+    for (const sound of ["abc-DEF_1", "x", "x".repeat(64)]) assert.strictEqual(await idOf(sound), sound)
     for (const bad of ["a b", "ä".normalize("NFD").replace(/\P{ASCII}/gu, ":"), "x".repeat(65), "a/b"]) {
       assert.match((await idOf(bad))!, /^[0-9a-f-]{36}$/u)
     }
@@ -103,7 +104,16 @@ describe("headers", () => {
     ] as const) {
       const { headers } = await plain.fetch(method, path)
       assert.strictEqual(headers.get("access-control-allow-origin"), "*")
-      assert.include(headers.get("access-control-expose-headers"), "X-Data-Age-Ms")
+      assert.sameMembers(headers.get("access-control-expose-headers")!.split(", "), [
+        "RateLimit",
+        "RateLimit-Policy",
+        "RateLimit-Limit",
+        "RateLimit-Remaining",
+        "RateLimit-Reset",
+        "Retry-After",
+        "X-Request-Id",
+        "X-Data-Age-Ms"
+      ])
       assert.isNull(headers.get("access-control-allow-credentials"))
     }
   })
@@ -120,14 +130,33 @@ describe("headers", () => {
     assert.strictEqual(response.headers.get("access-control-allow-methods"), "POST")
     assert.strictEqual(response.headers.get("access-control-allow-headers"), "authorization,x-nonce")
     assert.strictEqual(response.headers.get("access-control-max-age"), "86400")
+    assert.strictEqual(response.headers.get("access-control-allow-origin"), "*")
+    assert.strictEqual(response.headers.get("vary"), "Access-Control-Request-Method, Access-Control-Request-Headers")
+    assert.isNotNull(response.headers.get("x-request-id"))
     assert.strictEqual(await response.text(), "")
   })
-  it("let only instruments be cached", async () => {
+  it("answer a preflight that asks for nothing with every method", async () => {
+    const { headers } = await plain.fetch("OPTIONS", CREATE, { authorization: null })
+    assert.strictEqual(headers.get("access-control-allow-methods"), "GET, POST, PUT, PATCH, DELETE")
+    assert.isNull(headers.get("access-control-allow-headers"))
+  })
+  it("let only instruments and risk limits be cached", async () => {
     const cacheOf = async (path: string) => (await plain.fetch("GET", path)).headers.get("cache-control")
     assert.strictEqual(await cacheOf("/api/v1/market/instruments-info"), "max-age=5")
+    assert.strictEqual(await cacheOf("/api/v1/market/risk-limit?symbol=BTC-USDC"), "max-age=5")
     assert.strictEqual(await cacheOf("/api/v1/market/instruments-info?limit=0"), "no-store")
     assert.strictEqual(await cacheOf("/api/v1/market/time"), "no-store")
     assert.strictEqual(await cacheOf("/nope"), "no-store")
+  })
+  it("spare a client the page or the document that it has, in whatever coding", async () => {
+    for (const path of ["/api-docs/openapi.json", "/swagger-ui"]) {
+      const etag = (await plain.fetch("GET", path)).headers.get("etag")
+      assert.isNotNull(etag, path)
+      const again = await plain.fetch("GET", path, { headers: { "if-none-match": etag! } })
+      assert.strictEqual(again.status, 304, path)
+      assert.strictEqual(again.headers.get("vary"), "Accept-Encoding")
+      assert.strictEqual(await again.text(), "")
+    }
   })
   it("compress long bodies when asked", async () => {
     const ask = { headers: { "accept-encoding": "gzip" } }
@@ -213,6 +242,9 @@ describe("the order of the checks", () => {
       401,
       "UnknownApiKey"
     ])
+    // another scheme than Bearer is that of a proxy in front
+    const proxied = { ...both, authorization: "Basic cHJveHk6c2VjcmV0" }
+    assert.deepStrictEqual((await reasonOf("POST", CREATE, proxied)).slice(0, 2), [401, "UnknownApiKey"])
   })
   it("counts a request before its nonce is spent, and its scope after it", async () => {
     const seen: Array<string> = []
@@ -338,6 +370,43 @@ describe("answers", () => {
     }
     await dispose()
   })
+  it("to a login are 400 where a check fails, and 500 where the database or the backend is lost", async () => {
+    const body = { public_key: "k", signature: "s", timestamp_ms: 1, nonce: "nonce-0001" }
+    for (const [error, status, code, reason] of [
+      [new AuthRefused({ reason: "InvalidSignature", details: {} }), 400, "BAD_REQUEST", "InvalidSignature"],
+      [new AuthUnavailable({}), 500, "INTERNAL", "InternalError"]
+    ] as const) {
+      const { fetch, dispose } = gateway({ authenticator: { login: () => Effect.fail(error) } })
+      const response = await fetch("POST", "/api/v1/authorize", { body, authorization: null })
+      assert.strictEqual(response.status, status)
+      assert.deepInclude(await refusal(response), { code, details: { reason } })
+      await dispose()
+    }
+  })
+  it("have the text of the refusal, where it has one of its own", async () => {
+    const text = "the database was replaced: sign with a timestamp_ms after 7"
+    const { fetch, dispose } = gateway({
+      authenticator: {
+        signed: () => Effect.fail(new AuthRefused({ reason: "StaleTimestamp", details: {}, text }))
+      },
+      sequencer: {
+        submit: () =>
+          Effect.fail(
+            new CommandRefused({
+              reason: "OutOfRange",
+              message: "order a-1: beyond the band",
+              details: { field: "price" }
+            })
+          )
+      }
+    })
+    const signed = await fetch("GET", "/api/v1/user/me", { authorization: null, headers: { "x-api-key": "k" } })
+    assert.deepInclude(await refusal(signed), { message: text, details: { reason: "StaleTimestamp" } })
+    const refused = await refusal(await fetch("POST", CREATE, { body: order }))
+    assert.strictEqual(refused.message, "order a-1: beyond the band")
+    assert.deepStrictEqual(refused.details, { reason: "OutOfRange", field: "price" })
+    await dispose()
+  })
   it("report that the outcome of a command is unknown", async () => {
     const { fetch, dispose } = gateway({ sequencer: { submit: () => Effect.fail(new OutcomeUnknown()) } })
     const response = await fetch("POST", CREATE, { body: order })
@@ -432,6 +501,103 @@ describe("answers", () => {
   })
 })
 
+describe("the user's own endpoints", () => {
+  it("show the party of a user who has one", async () => {
+    const party_id = `alice::1220${"ab".repeat(32)}`
+    const user = {
+      user_id: userId,
+      root_address: tokenCaller.root_address,
+      rail: "party" as const,
+      party_id,
+      referral_code: "7Q2MX9KD",
+      activated: false,
+      badge: false,
+      multiplier_bps: 10_000,
+      created_time: 1
+    }
+    const { fetch, dispose } = gateway({ accounts: { user: () => Effect.succeed(user) } })
+    assert.deepInclude(await (await fetch("GET", "/api/v1/user/me")).json(), { rail: "party", party_id })
+    await dispose()
+    assert.notProperty(await (await plain.fetch("GET", "/api/v1/user/me")).json(), "party_id")
+  })
+  it("show the whitelist beside the activation", async () => {
+    for (const whitelisted of [true, false]) {
+      const { fetch, dispose } = gateway({ accounts: { isWhitelisted: () => Effect.succeed(whitelisted) } })
+      assert.deepInclude(await (await fetch("GET", "/api/v1/user/me")).json(), { whitelisted, activated: false })
+      await dispose()
+    }
+  })
+  it("list the sub-accounts of the credential by index, with their labels, without deleted ones", async () => {
+    const stateOf = (sub_account_address: string, index: number, deleted = false) => ({
+      sub_account_address,
+      user_id: userId,
+      root_address: tokenCaller.root_address,
+      index,
+      frozen: false,
+      deleted,
+      created_time: 1
+    })
+    let bound_to: ReadonlySet<string> | undefined
+    const { fetch, dispose } = gateway({
+      authenticator: { bearer: () => Effect.succeed({ ...tokenCaller, bound_to }) },
+      accounts: { labels: () => Effect.succeed(new Map([[v1, "desk"]])) },
+      history: {
+        subAccounts: () => Effect.succeed([stateOf(foreign, 2, true), stateOf(v1, 1), stateOf(v0, 0)])
+      }
+    })
+    const listed = async () => {
+      const { list } = (await (await fetch("GET", "/api/v1/user/sub-accounts")).json()) as {
+        readonly list: ReadonlyArray<{ readonly index: number; readonly label: string }>
+      }
+      return list.map(({ index, label }) => `${index} ${label}`)
+    }
+    assert.deepStrictEqual(await listed(), ["0 ", "1 desk"])
+    bound_to = new Set([v1])
+    assert.deepStrictEqual(await listed(), ["1 desk"])
+    await dispose()
+  })
+  it("keep the label of a new sub-account", async () => {
+    const labels: Array<readonly [address: string, label: string]> = []
+    const { fetch, dispose } = gateway({
+      accounts: { setLabel: (_, address, label) => Effect.sync(() => void labels.push([address, label])) }
+    })
+    const made = await fetch("POST", "/api/v1/user/sub-accounts", { body: { label: "desk" } })
+    assert.deepInclude(await made.json(), { sub_account_address: v1, label: "desk" })
+    assert.deepStrictEqual(labels, [[v1, "desk"]])
+    await dispose()
+  })
+  it("pass every field of a new key and of its change on", async () => {
+    const seen: Array<unknown> = []
+    const { fetch, dispose } = gateway({
+      apiKeys: {
+        create: (_, key) =>
+          Effect.andThen(
+            Effect.sync(() => void seen.push(key)),
+            Effect.die("seen")
+          ),
+        update: (_, __, change) =>
+          Effect.andThen(
+            Effect.sync(() => void seen.push(change)),
+            Effect.die("seen")
+          )
+      }
+    })
+    const change = {
+      label: "bot",
+      scopes: ["read"],
+      sub_account_addresses: [v1],
+      ip_allowlist: ["10.0.0.0/8"],
+      expires_time: 1_767_225_600_000,
+      require_body_hash: true
+    }
+    const key = { public_key: "k", ...change }
+    await fetch("POST", "/api/v1/user/api-keys", { body: key })
+    await fetch("PATCH", `/api/v1/user/api-keys/${orderId}`, { body: change })
+    assert.deepStrictEqual(seen, [key, change])
+    await dispose()
+  })
+})
+
 describe("the explorer", () => {
   it("leads from /swagger-ui/ to the explorer", async () => {
     const response = await plain.fetch("GET", "/swagger-ui/", { authorization: null })
@@ -450,6 +616,24 @@ describe("the explorer", () => {
 })
 
 describe("a refused field", () => {
+  it("is reported with the range that it accepts, or the lower end of one without an upper end", async () => {
+    const detailsOf = async (method: string, path: string, ask?: Ask) =>
+      (await refusal(await plain.fetch(method, path, ask))).details
+    for (const limit of ["0", "201"]) {
+      assert.deepStrictEqual(await detailsOf("GET", `/api/v1/order/history?limit=${limit}`), {
+        reason: "OutOfRange",
+        field: "limit",
+        min: 1,
+        max: 200
+      })
+    }
+    const body = { sub_account_address: v1, symbol: "BTC-USDC", order_id: orderId, qty: "1", order_iv: -1 }
+    assert.deepStrictEqual(await detailsOf("POST", "/api/v1/order/amend", { body }), {
+      reason: "OutOfRange",
+      field: "order_iv",
+      min: 0
+    })
+  })
   const errorOf = async (more: object) => {
     const { message, details } = await refusal(await plain.fetch("POST", CREATE, { body: { ...order, ...more } }))
     return [details?.reason, details?.field, message]

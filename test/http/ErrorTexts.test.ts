@@ -156,6 +156,7 @@ describe("the text of a refused field", () => {
       ["order_status=New,Filed", '"Filed"'],
       ["order_status=New,", '""'],
       ["order_status=New,Filled&order_status=x", '"x"'],
+      ["order_status=New&order_status=Filled&order_status=x", '"x"'],
       ["order_status=New,Filed&order_status=Filled", '"Filed"']
     ]) {
       const { details, message } = await refused("GET", `/api/v1/order/history?${query}`, {})

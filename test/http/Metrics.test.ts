@@ -59,11 +59,14 @@ describe("/metrics", () => {
         await asked(1, false, "203.0.113.9"),
         await asked(1, false, "127.0.0.1, 203.0.113.9"),
         await asked(1, false, "127.0.0.1"),
+        await asked(1, false, "127.0.0.2"),
+        await asked(1, false, "::1"),
+        await asked(1, false, "::2"),
         await asked(1, false),
         await asked(1, true, "203.0.113.9"),
         await asked(0, true, "203.0.113.9")
       ],
-      [404, 404, 404, 200, 200, 200, 200]
+      [404, 404, 404, 200, 200, 200, 404, 200, 200, 200]
     )
   })
 

@@ -42,7 +42,12 @@ describe("the market page", () => {
     assert.notInclude(policy, "unsafe")
     for (const rule of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
       assert.include(policy, rule)
-    assert.strictEqual((await get(SCRIPT)).headers.get("x-content-type-options"), "nosniff")
+    for (const path of ["/", SCRIPT]) {
+      const { headers } = await get(path)
+      assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
+      assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
+      assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
+    }
   })
 
   it("keeps assets for good, in the smallest form that the client takes", async () => {
@@ -65,6 +70,9 @@ describe("the market page", () => {
       const etag = (await get(path, { "accept-encoding": "br" })).headers.get("etag")!
       const again = await get(path, { "accept-encoding": "gzip", "if-none-match": etag })
       assert.strictEqual(again.status, 304)
+      // the forms share the tag, so that of a compressed one is weak
+      assert.strictEqual(etag, `W/${again.headers.get("etag")}`)
+      assert.strictEqual(again.headers.get("vary"), "Accept-Encoding")
       assert.strictEqual((await bytesOf(again)).length, 0)
       assert.strictEqual((await get(path, { "if-none-match": '"other"' })).status, 200)
     }

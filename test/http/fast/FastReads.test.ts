@@ -342,6 +342,28 @@ describe("the short way where the rate is counted elsewhere", () => {
   })
 })
 
+describe("the short way behind a proxy", () => {
+  it("counts the client's address from the proxy, computed and from memory", async () => {
+    const addresses: Array<string> = []
+    const pair = new Pair(() => {
+      const { limiter, ...others } = doubles()
+      const takeAllNow: NonNullable<Doubles["limiter"]>["takeAllNow"] = ([slot]) => {
+        addresses.push(slot!.key)
+        return undefined
+      }
+      return { ...others, limiter: { ...limiter, takeAllNow }, trustedProxies: 1 }
+    }, frozenClock(now))
+    try {
+      const headers = { "X-Forwarded-For": "198.51.100.7, 203.0.113.9" }
+      for (let i = 0; i < 2; i++) await same(pair, bytesOf("GET", `${m}/tickers`, headers))
+      assert.strictEqual(pair.taken, 2)
+      assert.deepStrictEqual(addresses, Array<string>(4).fill("203.0.113.9"))
+    } finally {
+      await pair.dispose()
+    }
+  })
+})
+
 describe("an entity tag", () => {
   const pair = new Pair(doubles, frozenClock(now))
   afterAll(pair.dispose)

@@ -223,6 +223,29 @@ describe("the short way of orders", () => {
   }, 60_000)
 })
 
+describe("the short way of orders, behind a proxy", () => {
+  it("takes the client's address from the proxy, as the framework does", async () => {
+    const addresses: Array<string> = []
+    const pair = new Pair(() => ({
+      trustedProxies: 1,
+      authenticator: {
+        bearer: (_, client_ip) => {
+          addresses.push(client_ip)
+          return Effect.succeed(tokenCaller)
+        }
+      }
+    }))
+    try {
+      const headers = { ...bearer, "X-Forwarded-For": "198.51.100.7, 203.0.113.9" }
+      assert.deepStrictEqual(await same(pair, [[create, good, headers]]), [200])
+      assert.strictEqual(pair.taken, 1)
+      assert.deepStrictEqual(addresses, ["203.0.113.9", "203.0.113.9"])
+    } finally {
+      await pair.dispose()
+    }
+  })
+})
+
 describe("the short way of orders, where token and rate are known at once", () => {
   for (const allowed of [true, false]) {
     it(`answers as the framework does that asks for both: ${allowed ? "within" : "beyond"} the rate`, async () => {

@@ -64,6 +64,22 @@ NonceStoreContract.suite(
   })
 )
 
+describe("nonces in two stores", () => {
+  it.effect("are kept for ever where they belong to a login or an activation, and for a window otherwise", () => {
+    const claims: Array<string> = []
+    const recording = (store: string) =>
+      Layer.succeed(NonceStore, { claim: (space) => Effect.sync(() => void claims.push(`${space}: ${store}`)) })
+    const stores = { forever: recording("forever"), windowed: recording("windowed") }
+    return Effect.gen(function* () {
+      const nonces = yield* NonceStore
+      for (const space of ["login", "activation", "rest", "ws"] as const) {
+        yield* nonces.claim(space, new Uint8Array(32), "nonce-0001")
+      }
+      assert.deepStrictEqual(claims, ["login: forever", "activation: forever", "rest: windowed", "ws: windowed"])
+    }).pipe(Effect.provide(NonceStore.routed(stores)))
+  })
+})
+
 /** Entries of the measured leaderboard; `LEADERBOARD=100000` prints the times of a large one. */
 const ENTRIES = Number(process.env["LEADERBOARD"] ?? 2_000)
 

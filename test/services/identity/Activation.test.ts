@@ -155,6 +155,17 @@ describe("Activation", () => {
   )
 
   test(
+    "accepts the window of the settings",
+    Effect.gen(function* () {
+      const activation = yield* Activation.pipe(Effect.provide(Layer.fresh(Activation.layer({ window: "10 seconds" }))))
+      const reasonAt = (signed_at: number) =>
+        Effect.map(Effect.flip(activation.activate(ask({ signed_at }))), ({ reason }) => reason)
+      assert.strictEqual(yield* reasonAt(NOW_S - 10), "InvalidCode")
+      assert.strictEqual(yield* reasonAt(NOW_S - 11), "StaleTimestamp")
+    })
+  )
+
+  test(
     "explains a wrong signature on request only",
     Effect.gen(function* () {
       const detailsOf = (activation: Activation["Service"]) =>

@@ -10,7 +10,7 @@ import { openApi } from "../../../src/http/api/OpenApiDocument.ts"
 import { AdminAccess } from "../../../src/http/api/Security.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import type { Ban } from "../../../src/services/identity/BanStore.ts"
-import { SequencerUnavailable } from "../../../src/services/Sequencer.ts"
+import { CommandRefused, OutcomeUnknown, SequencerUnavailable } from "../../../src/services/Sequencer.ts"
 import { ADMIN, btc, type Doubles, draft, gateway, v1 } from "../../http/Fixture.ts"
 
 const basic = (username: string) => `Basic ${btoa(`${username}:secret`)}`
@@ -228,6 +228,49 @@ describe("the audit trail", () => {
     await gate.dispose()
   })
 
+  it("distinguishes what changed nothing from what may have happened", async () => {
+    const unknownMarket = new CommandRefused({ reason: "SymbolNotFound", message: "", details: {} })
+    for (const [doubles, outcome] of [
+      [{ embedded: false }, { phase: "refused", reason: "ModuleDisabled" }],
+      [{ sequencer: { submit: () => Effect.fail(unknownMarket) } }, { phase: "refused", reason: "SymbolNotFound" }],
+      [
+        { sequencer: { submit: () => Effect.fail(new OutcomeUnknown()) } },
+        { phase: "failed", reason: "OutcomeUnknown" }
+      ]
+    ] as const) {
+      const { ask, entries, gate } = world(doubles)
+      await ask({ method: "PUT", path: "/api/v1/admin/index-price" })
+      assert.deepInclude(entries[1], outcome)
+      await gate.dispose()
+    }
+  })
+
+  it("has an outcome though the administrator leaves meanwhile", async () => {
+    const [begun, outcome] = [Promise.withResolvers<void>(), Promise.withResolvers<AuditEntry>()]
+    const { gate } = world({
+      accounts: { setWhitelisted: () => Effect.andThen(Effect.sync(begun.resolve), Effect.never) },
+      audit: {
+        append: (entry) => Effect.sync(() => (entry.phase === "requested" ? undefined : outcome.resolve(entry)))
+      }
+    })
+    const administrator = new AbortController()
+    const { signal } = administrator
+    const answer = gate.fetch("PUT", `/api/v1/authorize/whitelist/${v1}`, { authorization: ADMIN, signal })
+    await begun.promise
+    administrator.abort()
+    assert.strictEqual((await outcome.promise).phase, "failed")
+    await answer.catch(() => undefined)
+    await gate.dispose()
+  })
+
+  it("counts the codes that were given", async () => {
+    const { entries, gate } = world()
+    const body = { codes: ["ALPHA-7Q2M-X9KD", "BRAVO-7Q2M-X9KD"] }
+    await gate.fetch("POST", "/api/v1/admin/access-codes", { authorization: ADMIN, body })
+    assert.deepStrictEqual(entries[0]!.request, { count: 2 })
+    await gate.dispose()
+  })
+
   it("is written first: an unrecorded action has no effect, an unrecorded outcome does not undo it", async () => {
     for (const failsAt of ["requested", "done"]) {
       let effects = 0
@@ -251,6 +294,13 @@ describe("the roles of administrators", () => {
     assert.sameMembers([...administered], endpoints.map(nameOf))
     for (const endpoint of endpoints)
       assert.strictEqual(roleFor(endpoint) === "reader", endpoint.method === "GET", nameOf(endpoint))
+  })
+
+  it("leave competitions and index prices, which pay and move money, to the role admin", () => {
+    for (const endpoint of actions) {
+      const isAdmins = /\/admin\/(?:competitions|index-price)/u.test(endpoint.path)
+      assert.strictEqual(roleFor(endpoint), isAdmins ? "admin" : "operator", nameOf(endpoint))
+    }
   })
 
   it("allow each role its own endpoints and those of lower roles only", async () => {

@@ -619,6 +619,30 @@ describe("a signature of an API key from before the database was replaced", () =
     }))
 })
 
+describe("the windows of timestamps", () => {
+  test("are those of the settings", () =>
+    Effect.gen(function* () {
+      const auth = yield* Authenticator.pipe(
+        Effect.provide(Layer.fresh(Authenticator.layer({ loginWindow: "10 seconds", apiKeyWindow: "5 seconds" })))
+      )
+      yield* withKey()
+      const cases: ReadonlyArray<
+        readonly [name: string, window_ms: number, at: (timestamp_ms: number) => Effect.Effect<unknown, AuthError>]
+      > = [
+        ["login", 10_000, (timestamp_ms) => auth.login(login({ timestamp_ms, nonce: `nonce-${timestamp_ms}` }))],
+        ["request", 5_000, (timestamp_ms) => auth.signed(request({ timestamp_ms: String(timestamp_ms) }))],
+        ["socket", 5_000, (timestamp_ms) => auth.signedSocket(frame({ timestamp_ms }))]
+      ]
+      for (const [name, window_ms, at] of cases) {
+        assert.strictEqual(yield* outcome(at(NOW - window_ms)), "ok", name)
+        assert.deepInclude(yield* Effect.flip(at(NOW - window_ms - 1)), {
+          reason: "StaleTimestamp",
+          details: { server_time_ms: NOW, window_ms, skew_ms: -window_ms - 1 }
+        })
+      }
+    }))
+})
+
 describe("credentials that are refused", () => {
   test("are counted by their reason, each once", () =>
     Effect.gen(function* () {
