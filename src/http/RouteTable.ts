@@ -29,9 +29,7 @@ export const ofApi = <Id extends string, Groups extends HttpApiGroup.Constraint>
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) => {
-      // the router serves the root of a group without the slash at its end
-      const path = endpoint.path.length > 1 ? endpoint.path.replace(/\/$/u, "") : endpoint.path
-      routes.push({ method: endpoint.method, path })
+      routes.push({ method: endpoint.method, path: endpoint.path })
     }
   })
   return routes
