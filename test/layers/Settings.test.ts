@@ -1,7 +1,14 @@
 import { assert, it } from "@effect/vitest"
-import { Config, ConfigProvider, Effect } from "effect"
+import { Config, ConfigProvider, Effect, Layer } from "effect"
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { settings as backendSettings } from "../../src/backend/Settings.ts"
+import * as AdminUsers from "../../src/layers/AdminUsers.ts"
+import * as Backends from "../../src/layers/Backends.ts"
+import * as Cluster from "../../src/layers/Cluster.ts"
 import { settings } from "../../src/layers/Settings.ts"
+import * as Standalone from "../../src/layers/Standalone.ts"
 
 const read = (environment: Record<string, string>) =>
   settings.pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))
@@ -44,6 +51,14 @@ it.effect("name the invalid variable", () =>
     for (const url of ["localhost:6379", "http://localhost"]) {
       assert.include(String(yield* Effect.flip(read({ REDIS_URL: url }))), "REDIS_URL")
     }
+    for (const scheme of ["redis", "rediss"]) yield* read({ REDIS_URL: `${scheme}://localhost` })
+    for (const scheme of ["nats", "tls"]) yield* read({ NATS_URL: `${scheme}://localhost` })
+    for (const [variable, value] of Object.entries({
+      NATS_URL: "redis://localhost",
+      ADMIN_PASSWORD: "eleven char",
+      WITHDRAWAL_ADDRESS_DELAY_MS: "-1"
+    }))
+      assert.include(String(yield* Effect.flip(read({ [variable]: value }))), variable)
   })
 )
 
@@ -56,5 +71,74 @@ it.effect("never print a secret", () =>
     })
     assert.notInclude(JSON.stringify(all), "correct horse")
     assert.notInclude(JSON.stringify(all), "abab")
+  })
+)
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "settings-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+)
+
+it.effect("name two administrators with one name, and a name without a password", () =>
+  Effect.gen(function* () {
+    const refusal = (environment: Record<string, string>) =>
+      Effect.map(Effect.flip(Effect.flatMap(read(environment), AdminUsers.read)), ({ message }) => message)
+    for (const one of [{ ADMIN_USERNAME: "alice" }, { ADMIN_PASSWORD: "correct horse" }])
+      assert.include(yield* refusal(one), "ADMIN_USERNAME and ADMIN_PASSWORD")
+    const path = join(yield* folder, "administrators")
+    const password_hash = `scrypt$N=16384,r=8,p=1$${"A".repeat(22)}$${"B".repeat(43)}`
+    writeFileSync(path, JSON.stringify({ username: "alice", role: "reader", password_hash }))
+    const all = { ADMIN_USERNAME: "bob", ADMIN_PASSWORD: "correct horse", ADMIN_USERS_FILE: path }
+    const [only] = yield* Effect.flatMap(read(all), AdminUsers.read)
+    assert.strictEqual(only?.username, "alice")
+    assert.include(yield* refusal({ ...all, ADMIN_USERNAME: "alice" }), "alice repeats ADMIN_USERNAME")
+  })
+)
+
+it.effect("name the addresses of backends, the referee's apart or with the sequencer's, and whole certificates", () =>
+  Effect.gen(function* () {
+    const endpoints = (environment: Record<string, string>) => Effect.flatMap(read(environment), Backends.endpointsOf)
+    const addresses = (environment: Record<string, string>) =>
+      Effect.map(endpoints({ SEQUENCER_URL: "a:1", ...environment }), ({ referee, sequencer }) => [
+        sequencer.address,
+        referee.address
+      ])
+    assert.deepStrictEqual(yield* addresses({}), ["a:1", "a:1"])
+    assert.deepStrictEqual(yield* addresses({ REFEREE_URL: "b:2" }), ["a:1", "b:2"])
+    assert.include((yield* Effect.flip(endpoints({ REFEREE_URL: "b:2" }))).message, "SEQUENCER_URL")
+    const ca = { SEQUENCER_URL: "a:1", BACKEND_TLS_CA: "/none" }
+    for (const half of [{ BACKEND_TLS_CERT: "/none" }, { BACKEND_TLS_KEY: "/none" }])
+      assert.include(
+        (yield* Effect.flip(endpoints({ ...ca, ...half }))).message,
+        "BACKEND_TLS_CERT and BACKEND_TLS_KEY"
+      )
+    assert.include((yield* Effect.flip(endpoints(ca))).message, "cannot read /none")
+  })
+)
+
+it.effect("of a fleet name what its gateways share", () =>
+  Effect.gen(function* () {
+    const missing = (environment: Record<string, string>) =>
+      Effect.map(
+        Effect.flip(Effect.flatMap(read(environment), (all) => Layer.build(Cluster.layer(all)))),
+        (error) => (error as Error).message
+      )
+    const database = { DATABASE_URL: "postgres://127.0.0.1:1/none" }
+    assert.include(yield* missing({}), "requires DATABASE_URL")
+    assert.include(yield* missing(database), "requires BACKEND=grpc")
+    assert.include(yield* missing({ ...database, BACKEND: "grpc" }), "requires JWT_SIGNING_KEY")
+  })
+)
+
+it.effect("of one machine keep a directory that only its owner can read", () =>
+  Effect.gen(function* () {
+    const path = yield* folder
+    for (const dataDir of [path, join(path, "new")]) {
+      if (dataDir === path) chmodSync(path, 0o755)
+      // the start ends at the missing address of the backend
+      const all = yield* read({ DATA_DIR: dataDir, BACKEND: "grpc" })
+      assert.include(String(yield* Effect.flip(Layer.build(Standalone.layer(all)))), "SEQUENCER_URL")
+      assert.strictEqual(statSync(dataDir).mode & 0o777, 0o700, dataDir)
+    }
   })
 )

@@ -78,6 +78,22 @@ describe("a call", () => {
     assert.deepStrictEqual([answers(did).at(-1)?.requestId, load.inFlight], ["beyond", inFlight])
   })
 
+  it("may have a number as its id, and no headers", async () => {
+    const { connection, did, exit, run } = opened()
+    await run('{"_tag":"Request","id":7,"tag":"market.time","payload":null}\n')
+    const [begun] = did.begun
+    assert(begun?._tag === "Request")
+    assert.deepStrictEqual<unknown>([begun.id, begun.headers], [7, []])
+    await Effect.runPromise(connection.respond(exit(7)))
+    assert.strictEqual(answers(did)[0].requestId, 7)
+  })
+
+  it("of an unknown procedure gets at most 64 characters of its name back", async () => {
+    const { did, run } = opened()
+    await run(callOf("a", "n".repeat(1_000)))
+    assert.deepInclude(refusalOf(answers(did)[0])?.details, { reason: "NoSuchRoute", given: "n".repeat(64) })
+  })
+
   it("carries the headers of its connection in front of its own", async () => {
     const { did, run } = opened([["x-forwarded-for", "203.0.113.1"]])
     await run(callOf("a", "market.time", null, [["authorization", "Bearer x"]]))

@@ -1,13 +1,17 @@
 /** The feeds as RPC streams of a complete exchange: snapshots, updates, disconnects and refusals. */
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { once } from "node:events"
+import type { AddressInfo } from "node:net"
 import { WebSocket } from "ws"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import type { AccountMessage } from "../../src/rpc/api/Feeds.ts"
 import { FaultProxy } from "../../verification/harness/FaultProxy.ts"
 import { apiKeyHeaders, call, create, funded, newKeys, nonce } from "../../verification/harness/RestClient.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { exchangeBytes } from "../e2e/RawHttp.ts"
 import { as, type Caller, callers, overHttp, overWebSocket } from "./Callers.ts"
+import { callOf } from "./RawCalls.ts"
 
 const TIMEOUT = 30_000
 type OrderMessage = Extract<AccountMessage, { readonly kind: "order" }>
@@ -173,11 +177,28 @@ describe("the feeds", () => {
   )
 
   it(
+    "accept the scheme of a token in lower case, as the procedures do",
+    async () => {
+      const alice = await funded(exchange)
+      const headers = { authorization: `bearer ${alice.token}` }
+      const [me, first] = await overHttp()(exchange, (client) =>
+        Effect.all([
+          client["user.me"](undefined, { headers }),
+          Stream.runHead(client["feed.account"]({ topics: ["order"] }, { headers }))
+        ])
+      )
+      assert.strictEqual(me.user_id, alice.user_id)
+      assert.strictEqual(first._tag, "Some")
+    },
+    TIMEOUT
+  )
+
+  it(
     "accept API keys by their signatures, as the procedures do",
     async () => {
       const alice = await funded(exchange)
       const keys = newKeys()
-      const body = { public_key: keys.publicKey, scopes: ["read"] }
+      const body = { public_key: keys.publicKey, scopes: ["read", "trade"], require_body_hash: true }
       const { status } = await call(exchange, "POST", "/api/v1/user/api-keys", { token: alice.token, body })
       assert.strictEqual(status, 201)
       const [me, first] = await overWebSocket(exchange, (client) =>
@@ -194,6 +215,9 @@ describe("the feeds", () => {
       )
       assert.strictEqual(me.user_id, alice.user_id)
       assert.strictEqual(first._tag, "Some")
+      const all = { sub_account_address: alice.vault }
+      const signed = apiKeyHeaders(keys, "POST", "/api/v1/order/cancel-all", { body: JSON.stringify(all) })
+      await overHttp()(exchange, (client) => client["order.cancelAll"]({ payload: all }, { headers: signed }))
       const refused = await refusalOf(overHttp(), exchange, (client) =>
         client["authorize.logout"](undefined, { headers: apiKeyHeaders(keys, "POST", "/api/v1/authorize/logout") })
       )
@@ -227,6 +251,24 @@ describe("the shutdown of the gateway", () => {
 
 describe("the limits", () => {
   it(
+    "apply to the address of the connection where no proxy is trusted",
+    async () => {
+      const exchange = await startExchange({ env: { RATE_LIMIT_MODE: "enforce", RATE_PUBLIC: "3" } })
+      const { port } = exchange.server.address() as AddressInfo
+      const body = callOf(1, "market.time")
+      const bytes = `POST /rpc HTTP/1.1\r\nHost: g\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+      const isRefused = async (from: string) =>
+        (await exchangeBytes(port, [bytes], { from }))[0]!.includes('"RateLimitExceeded"')
+      const refused: Array<boolean> = []
+      for (let i = 0; i < 4; i++) refused.push(await isRefused("127.0.0.1"))
+      assert.deepStrictEqual(refused, [false, false, false, true])
+      assert.isFalse(await isRefused("127.0.0.2"))
+      await exchange.close()
+    },
+    TIMEOUT
+  )
+
+  it(
     "apply to the calling address, whatever headers the call carries",
     async () => {
       const exchange = await startExchange({
@@ -250,6 +292,13 @@ describe("the limits", () => {
           )
         )
         assert.strictEqual(second.code, "RateLimitExceeded")
+        // a stream whose client leaves gives its place back
+        const read = () =>
+          from("203.0.113.4")(exchange, (client) =>
+            Effect.exit(Stream.runHead(client["feed.market"]({ topics: ["trade.BTC-USDC"] })))
+          )
+        assert.strictEqual((await read())._tag, "Success")
+        await eventually("the place is free", read, ({ _tag }) => _tag === "Success")
       } finally {
         await exchange.close()
       }

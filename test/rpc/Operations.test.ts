@@ -69,6 +69,14 @@ describe("the procedures", () => {
       return typeof answer === "object" && answer !== null ? [] : [`${rpc._tag}: ${answer}`]
     }).pipe(Effect.catchCause((cause) => Effect.succeed([`${rpc._tag}: ${Cause.pretty(cause)}`])))
 
+  it("name a refused request by the id in the headers of its call", async () => {
+    const headers = { "x-request-id": "call-7" }
+    const refused = await callers.HTTP(world.exchange, (client) =>
+      Effect.flip(client["user.me"](undefined, { headers }))
+    )
+    assert.strictEqual((refused as { readonly request_id?: string }).request_id, "call-7")
+  })
+
   for (const [way, caller] of Object.entries(callers)) {
     it(
       `respond over ${way}, and refuse unauthenticated callers`,

@@ -108,7 +108,8 @@ describe("the messages of a socket", () => {
   it("above the message rate run no calls, but other lines", () => {
     const { calls, did, work } = opened()
     calls.take(time("a") + '{"_tag":"Interrupt","requestId":"x"}\n', false)
-    assert.strictEqual(refusalOf(answersOf(did.now)[0])?.code, "RateLimitExceeded")
+    const { code, details } = refusalOf(answersOf(did.now)[0])!
+    assert.deepStrictEqual([code, details.max], ["RateLimitExceeded", transportLimits.messages_per_s.figure])
     work()
     assert.deepStrictEqual(did.begun, ["Interrupt"])
   })

@@ -1,3 +1,4 @@
+import { Metadata, status } from "@grpc/grpc-js"
 import { Effect, Fiber, Logger, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
@@ -6,6 +7,7 @@ import type { Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/
 import { Feed } from "../../../src/services/Feed.ts"
 import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit } from "../../doubles/FakeMachine.ts"
+import { type Events, hostile } from "../../doubles/HostileBackend.ts"
 import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const event = (seq: number): Event => ({ seq, ts_ms: 0, step: seq, event: undefined })
@@ -60,6 +62,24 @@ describe("Reader", () => {
 })
 
 describe("GrpcFeed", () => {
+  it.each([
+    [status.OUT_OF_RANGE, undefined, "Expired"],
+    [status.FAILED_PRECONDITION, "Forked", "Forked"],
+    [status.FAILED_PRECONDITION, undefined, "Restarted"]
+  ] as const)(
+    "ends where the backend refuses a position with %i and the reason %s: %s",
+    async (code, reason, expected) => {
+      const metadata = new Metadata()
+      if (reason !== undefined) metadata.set("error-reason", reason)
+      const streamEvents: Events = (call) => void call.emit("error", { code, details: "no", metadata })
+      const { channel, close } = await hostile({ sequencer: { streamEvents } })
+      const feed = GrpcFeed.make(channel)
+      const gone = await Effect.runPromise(Effect.flip(Stream.runDrain(feed.follow({ epoch: "e", seq: 4 }))))
+      assert.deepInclude(gone, { _tag: "FeedGone", reason: expected })
+      await close()
+    }
+  )
+
   it("resumes without a gap or a repetition over many cuts, and reports each loss", async () => {
     const { directory, remove } = temporary()
     const backend = await start(directory)

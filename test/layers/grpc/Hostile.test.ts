@@ -111,6 +111,15 @@ describe("a read", { timeout: 60_000 }, () => {
     })
   })
 
+  it("with a response of several MiB succeeds: a list of a whole exchange is large", () => {
+    const epoch = "e".repeat(5 * 1024 * 1024)
+    const getHead: Unary = (_, answer) => answer(null, { ...HEAD, epoch })
+    return against({ sequencer: { getHead } }, async ({ channel }) => {
+      const response = await Effect.runPromise(channel.read(SequencerService.getHead, {}, HOUR_MS))
+      assert.strictEqual(response.epoch.length, epoch.length)
+    })
+  })
+
   it("of a list with endless pages is aborted", () => {
     let pages = 0
     const endless: Unary = (_, answer) => answer(null, { orders: [], as_of_seq: 1, next_page_token: String(++pages) })

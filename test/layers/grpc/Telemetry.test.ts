@@ -45,11 +45,17 @@ const command = (command_id: string): Command => ({
 const ack = (command_id: string) => ({
   outcome: { $case: "ack", value: { command_id, seq: 1, accepted_at_ms: 1, orders: [], duplicate: false } }
 })
-const refusal = (command_id: string) => ({
-  outcome: {
-    $case: "status",
-    value: { command_id, code: status.FAILED_PRECONDITION, message: "no", reason: "InsufficientBalance", metadata: {} }
-  }
+const refused = (command_id: string) => ({
+  command_id,
+  code: status.FAILED_PRECONDITION,
+  message: "no",
+  reason: "InsufficientBalance",
+  metadata: {}
+})
+const refusal = (command_id: string) => ({ outcome: { $case: "status", value: refused(command_id) } })
+/** A refusal that has a place in the journal. */
+const noted = (command_id: string) => ({
+  outcome: { $case: "ack", value: { ...ack(command_id).outcome.value, refusal: refused(command_id) } }
 })
 
 it("commands are counted and traced by their outcome", { timeout: 60_000 }, () => {
@@ -58,7 +64,10 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
     call.on("data", ({ commands }) => {
       for (const { command_id } of commands) {
         if (command_id === "lost") call.end()
-        else call.write({ results: [command_id === "good" ? ack(command_id) : refusal(command_id)] })
+        else {
+          const result = command_id === "good" ? ack : command_id === "noted" ? noted : refusal
+          call.write({ results: [result(command_id)] })
+        }
       }
     })
   }
@@ -86,13 +95,15 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
     const traced = spans.length
     await submitted("good")
     await submitted("bad")
+    const exit = await submitted("noted")
+    assert.strictEqual(Exit.isSuccess(exit) ? exit.value.refusal?.reason : "failed", "InsufficientBalance")
     await submitted("lost")
     const after = valuesOf(textOf(meter))
     const more = (series: string): number => (after.get(series) ?? 0) - (before.get(series) ?? 0)
-    for (const outcome of ["acknowledged", "refused", "unknown"]) {
-      assert.strictEqual(more(`gateway_commands_total{command="credit",outcome="${outcome}"}`), 1, outcome)
+    for (const [outcome, count] of Object.entries({ acknowledged: 1, refused: 2, unknown: 1 })) {
+      assert.strictEqual(more(`gateway_commands_total{command="credit",outcome="${outcome}"}`), count, outcome)
     }
-    assert.strictEqual(more("gateway_command_duration_seconds_count"), 3)
+    assert.strictEqual(more("gateway_command_duration_seconds_count"), 4)
     assert.strictEqual(after.get("gateway_commands_pending"), 0)
     assert.strictEqual(more('gateway_stream_losses_total{stream="commands"}'), 1)
     assert.deepStrictEqual(
@@ -100,6 +111,7 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
       [
         ["Sequencer.submit", "credit", "good", "acknowledged", "Ended"],
         ["Sequencer.submit", "credit", "bad", "refused", "refused", "Ended"],
+        ["Sequencer.submit", "credit", "noted", "refused", "refused", "Ended"],
         ["Sequencer.submit", "credit", "lost", "unknown", "unknown", "Ended"]
       ]
     )

@@ -1,7 +1,7 @@
 /** Every field of a record, an event and a command crosses the gRPC boundary into the field of the same meaning. */
 import { assert, describe, it } from "vitest"
 import { fromCommand, toAck } from "../../../src/layers/grpc/WireCommands.ts"
-import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
+import { toEvent, toHeartbeat } from "../../../src/layers/grpc/WireEvents.ts"
 import * as Records from "../../../src/layers/grpc/WireRecords.ts"
 import * as Referee from "../../../src/proto/gateway/v1/referee.ts"
 import * as Sequencer from "../../../src/proto/gateway/v1/sequencer.ts"
@@ -192,6 +192,16 @@ describe("a record", () => {
 })
 
 const eventOf = (event: Sequencer.Event["event"]) => toEvent({ seq: 9, ts_ms: 10, step: 11, symbol: "BTC-USDC", event })
+
+describe("a heartbeat", () => {
+  it("passes at most eight words of each list on, and nothing but words: they are shown to everybody", () => {
+    const words = Array.from({ length: 10 }, (_, i) => "Word".padEnd(5 + i, "x"))
+    const given = { head_seq: 1, server_ts_ms: 2, checksum: undefined }
+    const odd = ["", "two words", "<b>", "x".repeat(41)]
+    const { refusing, warnings } = toHeartbeat("e", "f", { ...given, refusing: [...odd, ...words], warnings: odd })
+    assert.deepStrictEqual([refusing, warnings], [words.slice(0, 8), []])
+  })
+})
 
 describe("an event", () => {
   it("of a balance has the amount, the fee and the result of its message", () => {

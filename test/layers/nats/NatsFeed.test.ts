@@ -109,6 +109,18 @@ describe("Progress", () => {
     assert.deepStrictEqual(first.take(heartbeat(0)), [heartbeat(0)])
     assert.isUndefined(first.take(events("f", 1)))
     assert.deepStrictEqual(seqsOf(first.take(events("e", 1))), [1])
+    // with its history, by which the next frames are judged
+    const named = new NatsFeed.Progress(undefined)
+    const ofA = { ...heartbeat(0), fork: "a", checksum: 1 }
+    assert.deepStrictEqual(named.take(ofA), [ofA])
+    assert.deepStrictEqual(named.position, { epoch: "e", seq: 0, fork: "a", checksum: 1 })
+    for (const other of [
+      { ...ofA, fork: "b" },
+      { ...ofA, checksum: 2 },
+      { ...ofA, epoch: "f" }
+    ])
+      assert.isUndefined(named.take(other))
+    assert.deepStrictEqual(named.take(ofA), [ofA])
   })
 })
 
@@ -155,6 +167,66 @@ describe("a reader of the copy", () => {
         yield* eventuallyAtTestTime("it reads the sequencer", () => found.length === 1)
       }).pipe(Effect.provide(copy))
       assert.deepStrictEqual([asked, found, open], [[{ epoch: "e", seq: 4 }], [5], 0])
+    })
+  )
+})
+
+describe("the message from which a reader begins", () => {
+  const place = { epoch: "e", first: 1, last: 9, fork: "a", checksum: undefined }
+  /** Follows a position over a copy with these places: the number of the first message that is read, or the sequencer. */
+  const readFrom = (position: StreamPosition, ...places: ReadonlyArray<Omit<NatsStream.Place, "message">>) =>
+    Effect.gen(function* () {
+      const from: Array<number | "sequencer"> = []
+      const messages = {
+        [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }),
+        close: async () => {}
+      }
+      const get = async (_: string, { opt_start_seq }: { readonly opt_start_seq: number }) => {
+        from.push(opt_start_seq)
+        return { consume: async () => messages }
+      }
+      const connected = {
+        js: { consumers: { get } },
+        ends: Effect.succeed({ first: 1, last: places.length }),
+        placeOf: (message: number) => Effect.succeed({ message, ...places[message - 1]! })
+      } as unknown as NatsStream.Connected
+      const own = Layer.mock(Feed)({
+        follow: () => {
+          from.push("sequencer")
+          return Stream.never
+        }
+      })
+      const copy = NatsFeed.layer({ silence_ms: 60_000, check_every_ms: 60_000 }).pipe(
+        Layer.provide(own),
+        Layer.provide(Layer.mock(NatsStream.NatsStream)({ connected: Effect.succeed(connected) }))
+      )
+      const feed = Context.get(yield* Layer.build(copy), Feed)
+      yield* Effect.forkScoped(Stream.runDrain(feed.follow(position)))
+      yield* eventuallyAtTestTime("it reads", () => from.length > 0)
+      return from[0]
+    })
+
+  it.effect("holds its position, whose history it need not name: an older version did not", () =>
+    Effect.gen(function* () {
+      const [older, other] = [
+        { ...place, fork: undefined },
+        { ...place, fork: "b" }
+      ]
+      assert.strictEqual(yield* readFrom({ epoch: "e", seq: 4 }, place), 1)
+      assert.strictEqual(yield* readFrom({ epoch: "e", seq: 4, fork: "a" }, place), 1)
+      for (const wrong of [older, other])
+        assert.strictEqual(yield* readFrom({ epoch: "e", seq: 4, fork: "a" }, wrong), "sequencer")
+    })
+  )
+
+  it.effect("is none of an older history, where the copy of its own begins later", () =>
+    Effect.gen(function* () {
+      const [before, later] = [
+        { ...place, epoch: "d" },
+        { ...place, first: 10, last: 12 }
+      ]
+      assert.strictEqual(yield* readFrom({ epoch: "e", seq: 4 }, before, later), "sequencer")
+      assert.strictEqual(yield* readFrom({ epoch: "e", seq: 9 }, before, later), 2)
     })
   )
 })

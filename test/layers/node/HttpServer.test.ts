@@ -41,6 +41,12 @@ const ask = (port: number, path: string): Promise<string> =>
     socket.once("close", () => resolve(text))
   })
 
+it("closes a kept connection after its own idle time, which is above that of load balancers", async () => {
+  await open({ keep_alive_ms: 75_001 })
+  assert.strictEqual(door.keepAliveTimeout, 75_001)
+  assert.isAbove(defaults.keep_alive_ms, 60_000)
+})
+
 describe("a server that holds connections", () => {
   it("serves held connections in order, and later ones at once", async () => {
     const port = await open()

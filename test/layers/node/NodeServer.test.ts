@@ -109,7 +109,13 @@ describe("a client that sends slowly", () => {
       await Promise.all(attackers.map(({ over }) => over))
       clearInterval(dripping)
       // a client that keeps writing may lose the response to a reset
-      for (const { text } of attackers) if (text !== "" || drip === "") assert.match(text, /^HTTP\/1\.1 408 /u)
+      for (const { text } of attackers) {
+        if (text === "" && drip !== "") continue
+        const [head, body] = text.split("\r\n\r\n")
+        assert.match(head!, /^HTTP\/1\.1 408 .*\r\nConnection: close\r\n/u)
+        assert.strictEqual(/Content-Length: (\d+)/u.exec(head!)?.[1], String(body!.length))
+        assert.strictEqual(JSON.parse(body!).details.reason, "RequestTimeout")
+      }
       await forgotten()
       await serves()
       assert.deepStrictEqual([...new Set(taken)], ["/good 1"])
@@ -247,5 +253,31 @@ describe("malformed data after a complete request", () => {
       [...peer.text.matchAll(/HTTP\/1\.1 (\d{3}) /gu)].map(([, status]) => status),
       ["200", "200", "400"]
     )
+  })
+})
+
+describe("an expectation other than 100-continue", () => {
+  it("is refused with 417, after which the connection is closed: its body is not read", async () => {
+    await open({})
+    const peer = attack("POST /a HTTP/1.1\r\nHost: g\r\nExpect: a miracle\r\nContent-Length: 1\r\n\r\n")
+    await peer.over
+    assert.match(peer.text, /^HTTP\/1\.1 417 [^]*connection: close\r\n/iu)
+    assert.include(peer.text, '"reason":"ExpectationFailed"')
+    assert.deepStrictEqual(taken, [])
+  })
+})
+
+describe("an interceptor", () => {
+  it("leaves the listeners as they were when it is removed", async () => {
+    await open({})
+    const remove = putBefore(server, (request, response) => {
+      if (request.url !== "/mine") return false
+      response.end("intercepted")
+      return true
+    })
+    const ask = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text()
+    assert.deepStrictEqual([await ask("/mine"), await ask("/other")], ["intercepted", "good"])
+    remove()
+    assert.strictEqual(await ask("/mine"), "good")
   })
 })

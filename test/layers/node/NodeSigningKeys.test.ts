@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
@@ -30,6 +30,7 @@ describe("NodeSigningKeys", () => {
       Effect.gen(function* () {
         const directory = join(root, "data")
         const first = yield* keys(directory)
+        assert.strictEqual(statSync(directory).mode & 0o777, 0o700)
         assert.strictEqual(statSync(join(directory, "jwt-key.json")).mode & 0o777, 0o600)
         // no draft with the seed is left
         assert.deepStrictEqual(readdirSync(directory), ["jwt-key.json"])
@@ -37,6 +38,19 @@ describe("NodeSigningKeys", () => {
         assert.deepStrictEqual(second.ring, first.ring)
         assert.deepStrictEqual(Redacted.value(second.cursorKey), Redacted.value(first.cursorKey))
         assert.strictEqual(Redacted.value(first.cursorKey).length, 32)
+      })
+    )
+  )
+
+  it.effect("restricts a file that others could read, such as one from a backup, to its owner", () =>
+    inDirectory((directory) =>
+      Effect.gen(function* () {
+        const path = join(directory, "jwt-key.json")
+        writeFileSync(path, JSON.stringify({ seed }))
+        chmodSync(path, 0o644)
+        const { current } = yield* keys(directory)
+        assert.strictEqual(Buffer.from(current.publicKey).toString("hex"), publicKey)
+        assert.strictEqual(statSync(path).mode & 0o777, 0o600)
       })
     )
   )

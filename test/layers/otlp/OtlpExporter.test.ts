@@ -1,10 +1,13 @@
 /** Records reach the collector in batches; while it is down no caller waits, and memory has a limit. */
-import { Effect, Exit, Logger, Scope } from "effect"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as OtlpExporter from "../../../src/layers/otlp/OtlpExporter.ts"
 import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { Collector } from "../../doubles/Collector.ts"
-import { eventually } from "../../../verification/harness/Wait.ts"
+import { eventually, until, WAIT_MS } from "../../../verification/harness/Wait.ts"
 
 let collector: Collector
 let scope: Scope.Closeable
@@ -23,7 +26,7 @@ afterEach(async () => {
 })
 const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
 
-const make = (url: string) =>
+const make = (url: string, clock: Layer.Layer<never> = Layer.empty) =>
   Effect.runPromise(
     OtlpExporter.make({
       url: `${url}/v1/logs`,
@@ -34,7 +37,7 @@ const make = (url: string) =>
     }).pipe(
       Scope.provide(scope),
       Effect.provideService(CurrentMetricsRegistry, meter),
-      Effect.provide(Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))]))
+      Effect.provide([Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))]), clock])
     )
   )
 const count = (outcome: "sent" | "dropped"): number =>
@@ -60,39 +63,75 @@ describe("a post", () => {
     assert.strictEqual(collector.posts[0]!.path, "/v1/logs")
   })
 
-  it("is repeated after a temporary failure, and dropped after a permanent one", async () => {
-    collector.status = 503
-    const push = await make(collector.url)
+  it.each([408, 429, 503])(
+    "is repeated after a temporary %i, and dropped after a permanent failure",
+    async (status) => {
+      collector.status = status
+      const push = await make(collector.url)
+      push({ n: 1 })
+      await eventually(
+        "refused",
+        async () => collector.posts.length,
+        (posts) => posts >= 1
+      )
+      assert.strictEqual(count("sent") + count("dropped"), 0)
+      collector.status = 200
+      await eventually(
+        "sent",
+        async () => count("sent"),
+        (sent) => sent === 1
+      )
+      collector.status = 400
+      push({ n: 2 })
+      await eventually(
+        "dropped",
+        async () => count("dropped"),
+        (dropped) => dropped === 1
+      )
+      collector.status = 200
+      push({ n: 3 })
+      await eventually(
+        "sent",
+        async () => count("sent"),
+        (sent) => sent === 2
+      )
+      assert.deepStrictEqual(posted().at(-1), [3])
+      await close()
+      assert.deepStrictEqual(logged, ["telemetry is not accepted", "telemetry is accepted again"])
+    }
+  )
+
+  it("is repeated where the collector does not respond within 5 s", async () => {
+    collector.status = undefined
+    const context = await Effect.runPromise(Layer.build(TestClock.layer()).pipe(Scope.provide(scope)))
+    const push = await make(collector.url, Layer.succeedContext(context))
+    const pass = (ms: number, posts: number) =>
+      until(`post ${posts}`, () =>
+        Effect.runPromise(
+          Effect.as(TestClock.adjust(ms), collector.posts.length >= posts).pipe(Effect.provide(context))
+        )
+      )
     push({ n: 1 })
-    await eventually(
-      "refused",
-      async () => collector.posts.length,
-      (posts) => posts >= 1
-    )
-    assert.strictEqual(count("sent") + count("dropped"), 0)
+    await pass(5, 1)
     collector.status = 200
-    await eventually(
-      "sent",
-      async () => count("sent"),
-      (sent) => sent === 1
-    )
-    collector.status = 400
-    push({ n: 2 })
-    await eventually(
-      "dropped",
-      async () => count("dropped"),
-      (dropped) => dropped === 1
-    )
-    collector.status = 200
-    push({ n: 3 })
-    await eventually(
-      "sent",
-      async () => count("sent"),
-      (sent) => sent === 2
-    )
-    assert.deepStrictEqual(posted().at(-1), [3])
+    await pass(100, 2)
+    assert.deepStrictEqual(posted(), [[1], [1]])
+  })
+
+  it("does not follow a redirect, which would send the records and the headers to another server", async () => {
+    let redirected = 0
+    const server = createServer((_, response) => {
+      redirected++
+      response.writeHead(307, { location: collector.url }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const push = await make(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    push({ n: 1 })
+    await until("a second post", () => redirected >= 2 || collector.posts.length > 0, WAIT_MS)
+    assert.deepStrictEqual(posted(), [])
     await close()
-    assert.deepStrictEqual(logged, ["telemetry is not accepted", "telemetry is accepted again"])
+    server.closeAllConnections()
+    server.close()
   })
 })
 

@@ -102,6 +102,29 @@ describe("a gateway whose subscription begins or is lost", () => {
   )
 })
 
+describe("a gateway whose Redis accepts no message", () => {
+  it.effect("keeps 1,000 to publish, and drops those beyond them", () =>
+    Effect.gen(function* () {
+      let waiting = 0
+      const redis = {
+        send: () =>
+          Effect.andThen(
+            Effect.sync(() => waiting++),
+            Effect.never
+          )
+      }
+      const link = Layer.mock(RedisLink.RedisLink)({ server: () => undefined, listen: () => Effect.void })
+      const bus = RedisInvalidationBus.layer.pipe(
+        Layer.provide([link, Layer.succeed(Redis.Redis, redis as unknown as Redis.Redis["Service"]), NodeIds.layer])
+      )
+      const { publish } = yield* Effect.provide(InvalidationBus, yield* Layer.build(bus))
+      for (let i = 0; i < 1_100; i++) yield* publish({ type: "ban", user_id: `u${i}` })
+      yield* TestClock.adjust(1)
+      assert.strictEqual(waiting, 1_000)
+    }).pipe(Effect.provide(Logger.layer([])))
+  )
+})
+
 describe.skipIf(!isRedisInstalled)("Redis", () => {
   suite("Redis", link, RedisInvalidationBus.layer.pipe(Layer.provide(NodeIds.layer)))
 

@@ -158,6 +158,23 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
     )
   })
 
+  it("goes on from a marker of an earlier version, which did not name whether Redis syncs each write", async () => {
+    await against({ keeps: "always", retention_ms: 3_600_000 }, () =>
+      Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        yield* windowOver
+        yield* until("claimed")
+        // in the same run of Redis, and after a restart
+        for (const run of [[], ["run", "an earlier one"]]) {
+          if (run.length > 0) yield* redis.send("HSET", MARKER, ...run)
+          yield* redis.send("HDEL", MARKER, "durable")
+          assert.strictEqual(yield* verdictOf(`nonce-of-older-${run.length}`), "claimed")
+          assert.strictEqual(yield* redis.send("HGET", MARKER, "durable"), "1")
+        }
+      })
+    )
+  })
+
   /** Refused: the run before the restart may have lost nonces. */
   const lostIn = (server: RedisServer, restarted: Keeps) =>
     Effect.gen(function* () {

@@ -149,6 +149,11 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         yield* a.kill
         yield* eventually(() => !b.isPresent("u"))
         assert.isTrue(b.isPresent("v"))
+        // nothing of the killed gateway is kept, since each start is another gateway
+        assert.strictEqual(
+          yield* Effect.promise(() => server.use((client) => client.hLen("{gateway:presence}:versions"))),
+          1
+        )
       })
     )
   )

@@ -1,12 +1,13 @@
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Logger } from "effect"
 import { Redis } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
 import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
+import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
 import * as RateLimitStoreContract from "../../contracts/RateLimitStoreContract.ts"
 import { isRedisInstalled } from "../../../verification/harness/RedisServer.ts"
@@ -30,6 +31,29 @@ const gatewayClock = (ahead_ms: () => number) =>
 const nonces = NonceStore.routed({
   forever: SqliteStores.nonces,
   windowed: settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provide(linkAtTestTime))
+})
+
+describe("rate limits while Redis fails", () => {
+  it.effect("count each of many takes in this process, and no look at a log", () =>
+    Effect.gen(function* () {
+      const { peek, takeAll } = yield* RateLimitStore
+      const log = { bucket: "public", key: "a", limit: 3, window_ms: 60_000 }
+      for (let i = 0; i < 5; i++) assert.deepInclude(yield* peek(log), { passed: true, used: 0 })
+      assert.deepInclude((yield* takeAll([log], 2))[0], { passed: true, used: 2 })
+      assert.deepInclude((yield* takeAll([log], 2))[0], { passed: false, used: 2 })
+    }).pipe(
+      Effect.provide(
+        RedisRateLimitStore.layer.pipe(
+          Layer.provide(
+            Layer.succeed(Redis.Redis, {
+              eval: () => () => Effect.fail(new Redis.RedisError({ cause: "down" }))
+            } as unknown as Redis.Redis["Service"])
+          )
+        )
+      ),
+      Effect.provide(Logger.layer([]))
+    )
+  )
 })
 
 describe.skipIf(!isRedisInstalled)("Redis", () => {
@@ -123,6 +147,20 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
     }).pipe(
       Effect.provide(settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provideMerge(linkAtTestTime)))
     )
+  )
+  it.effect("keeps no log for ever, though the clock of Redis was set back and its caller never passes again", () =>
+    Effect.gen(function* () {
+      const { take } = yield* RateLimitStore
+      const redis = yield* Redis.Redis
+      const log = { bucket: "public", key: "a", limit: 1, window_ms: 60_000 }
+      yield* TestClock.adjust("2 hours")
+      assert.isTrue((yield* take(log)).passed)
+      yield* TestClock.setTime((yield* Clock.currentTimeMillis) - 3_600_000)
+      assert.isFalse((yield* take(log)).passed)
+      const left_ms = Number(yield* redis.send("PTTL", "gateway:limit:public:a"))
+      assert.isAbove(left_ms, 0)
+      assert.isAtMost(left_ms, 60_000)
+    }).pipe(Effect.provide(RedisRateLimitStore.layer.pipe(Layer.provideMerge(linkAtTestTime))))
   )
   RateLimitStoreContract.suite("Redis", RedisRateLimitStore.layer.pipe(Layer.provide(linkAtTestTime)))
 })

@@ -288,19 +288,32 @@ describe("SqlHistory from before liquidation_fee", () => {
       })
       const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
       const at = { ts_ms: START }
-      const fee = body.money("liquidation_fee", "17.66", { amount: "-60.44", order_id: uuid(2), symbol: "BTC-USDC" })
+      const symbol = "BTC-USDC"
+      const fee = (order_id: string, amount: string) =>
+        body.money("liquidation_fee", "17.66", { amount, order_id, symbol })
+      const closing = (order_id: string, exec_id: string) =>
+        body.closing({ order_id, exec_id, exec_time: String(START), create_type: "CreateByLiq" })
       const before = yield* run(
         Effect.gen(function* () {
           const history = yield* History
+          // two orders at one time: the fee of the first one, and what the last one got back
           const events = [
-            event(1, body.closing({ order_id: uuid(2), exec_time: String(START), create_type: "CreateByLiq" }), at),
-            event(2, fee, at)
+            event(1, closing(uuid(2), uuid(1_001)), at),
+            event(2, fee(uuid(2), "-60.44"), at),
+            event(3, closing(uuid(4), uuid(1_002)), at),
+            event(4, fee(uuid(4), "10"), at)
           ]
           yield* history.commit(new Projecting({ position: undefined, heads: [], candles: [] }).next("e1", events))
           return yield* known
         })
       )
-      assert.strictEqual(before.closed[0]!.liquidation_fee, "60.44")
+      assert.deepStrictEqual(
+        before.closed.map(({ liquidation_fee, order_id }) => [order_id, liquidation_fee]),
+        [
+          [uuid(4), "-10"],
+          [uuid(2), "60.44"]
+        ]
+      )
       const database = new DatabaseSync(filename)
       for (const [table, key] of [
         ["closed_pnls", "$.liquidation_fee"],

@@ -24,6 +24,7 @@ import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { CredentialChangeStore } from "../../../src/services/identity/CredentialChangeStore.ts"
 import { CompetitionStore, type Entry, placeOf } from "../../../src/services/rewards/CompetitionStore.ts"
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
+import { WithdrawalAddressStore } from "../../../src/services/trading/WithdrawalAddressStore.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
@@ -133,6 +134,18 @@ describe("SqlCompetitionStore", () => {
         assert.include(ahead, "USING COVERING INDEX competition_places")
       }).pipe(Effect.provide(SqlCompetitionStore.layer.pipe(Layer.provideMerge(Layer.fresh(memory))))),
     600_000
+  )
+})
+
+describe("SqlWithdrawalAddressStore", () => {
+  it.effect("writes an attempt so that gateways of an earlier version count it for 10 s", () =>
+    Effect.gen(function* () {
+      const store = yield* WithdrawalAddressStore
+      const sql = yield* SqlClient.SqlClient
+      yield* TestClock.setTime(5_000)
+      yield* store.begin("alice", "one")
+      assert.deepStrictEqual(yield* sql`SELECT until_ms FROM withdrawal_attempts`.values, [[15_000]])
+    }).pipe(Effect.provide(SqlWithdrawalAddressStore.layer.pipe(Layer.provideMerge(Layer.fresh(memory)))))
   )
 })
 

@@ -183,6 +183,8 @@ describe("a password hash", () => {
       let turns = 0
       const timer = setInterval(() => turns++, 1)
       assert.isTrue(yield* verify("päss-word-1234", parsePasswordHash(text)!))
+      // the same letters, as another keyboard sends them
+      assert.isTrue(yield* verify("pa\u0308ss-word-1234", made))
       assert.isFalse(yield* verify("pass-word-1234", made))
       clearInterval(timer)
       assert.isAbove(turns, 5)
