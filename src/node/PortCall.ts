@@ -14,9 +14,9 @@ import { callFailure } from "./CallFailure.ts"
 
 /**
  * Bytes on their way or unread, after which a side sends nothing more, and that a turn of the event loop reads at most. One larger
- * message may exceed them. The same as by default in HTTP/2.
+ * message may exceed them.
  */
-export const WINDOW_BYTES = 64 * 1024
+export const WINDOW_BYTES = 16 * 1024
 /** Messages that wait for the window until `write` returns `false`. */
 const MESSAGES_WAITING = 16
 
