@@ -172,7 +172,8 @@ abstract class StreamEnd<Sent, Received> extends Duplex {
     this.isReporting = true
     setImmediate(() => {
       this.isReporting = false
-      if (this.destroyed) return
+      // a reader that has paused since reports when it reads again
+      if (this.destroyed || this.isFull) return
       this.post({ read: this.unreported })
       this.unreported = 0
     })

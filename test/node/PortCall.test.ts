@@ -153,6 +153,25 @@ describe("a call over a port", () => {
     assert.isAtLeast(readBy.all, 80)
   })
 
+  it("reports nothing that a reader has not read, where it pauses before the report", async () => {
+    const { port1, port2 } = new MessageChannel()
+    const client = ClientCall.over(port1, text)
+    opened.push(client)
+    const message = Buffer.alloc(WINDOW_BYTES / 8, "x")
+    let [read, reported] = [0, 0]
+    port2.on("message", (report: { readonly read: number }) => (reported += report.read))
+    client.on("data", () => {
+      if (++read === 4) client.pause()
+    })
+    for (let i = 0; i < 8; i++) port2.postMessage(message)
+    await delivered()
+    assert.strictEqual(read, 4)
+    assert.isAtMost(reported, 4 * message.length)
+    client.resume()
+    await delivered()
+    assert.deepStrictEqual([read, reported], [8, WINDOW_BYTES])
+  })
+
   it("fails with the status and the metadata of the server, after the messages before it", async () => {
     const { client, server } = pair()
     const all = received(client)
