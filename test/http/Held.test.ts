@@ -1,10 +1,11 @@
 /** Requests whose credential ends while they are under way. Source: docs/contract/authentication.md#revocation. */
-import { Deferred, Effect } from "effect"
+import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { Grant } from "../../src/domain/Grant.ts"
 import { overloaded } from "../../src/services/Sequencer.ts"
 import { until } from "../../verification/harness/Wait.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
+import { Stop } from "../doubles/Stop.ts"
 import { type Doubles, gateway, orderId, tokenCaller, v1 } from "./Fixture.ts"
 
 const SUB_ACCOUNTS = "/api/v1/user/sub-accounts"
@@ -13,20 +14,19 @@ const SUB_ACCOUNTS = "/api/v1/user/sub-accounts"
 const world = (stopping: (wait: Effect.Effect<void>) => Doubles) => {
   const lease = new ManualLease()
   const grant = new Grant("jti-1", tokenCaller.user_id, lease)
-  const [reached, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
-  const wait = Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(go))
+  const stop = new Stop()
   const caller = { ...tokenCaller, grant }
   const { dispose, fetch } = gateway({
     authenticator: { bearer: () => Effect.succeed(caller) },
-    ...stopping(wait)
+    ...stopping(stop.here)
   })
   return {
     grant,
     lease,
     fetch,
     dispose,
-    reached: Effect.runPromise(Deferred.await(reached)),
-    go: () => Deferred.doneUnsafe(go, Effect.void)
+    reached: Effect.runPromise(stop.reached),
+    go: () => Effect.runSync(stop.release)
   }
 }
 const reasonOf = async (response: Response) =>

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Exit, Fiber, Schema, Scope } from "effect"
+import { Clock, Effect, Exit, Fiber, Schema, Scope } from "effect"
 import { Grant } from "../../src/domain/Grant.ts"
 import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
+import { Stop } from "../doubles/Stop.ts"
 import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import { until } from "../../verification/harness/Wait.ts"
@@ -819,15 +820,14 @@ describe("private topics", () => {
       yield* start(world)
       for (let i = 0; i < 3; i++) world.users.emit("position", {})
       const peer = yield* authenticated(world)
-      const gate = Deferred.makeUnsafe<void>()
-      const reading = Deferred.makeUnsafe<void>()
-      world.users.reading = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(gate))
+      const reading = new Stop()
+      world.users.reading = reading.here
       peer.send({ op: "subscribe", args: ["position", "order"] })
-      yield* Deferred.await(reading)
+      yield* reading.reached
       // the positions are those of s1, and the numbers of s2 pass them
       world.users.restart("s2")
       for (let i = 0; i < 5; i++) world.users.emit("position", {})
-      yield* Deferred.succeed(gate, undefined)
+      yield* reading.release
       const snapshot = yield* peer.until(() =>
         peer.messages.find(({ data, topic }) => topic === "position" && data.stream_id === "s2")
       )
@@ -844,14 +844,13 @@ describe("private topics", () => {
       yield* peer.take(2)
       for (let i = 0; i < 3; i++) world.users.emit("position", {})
       yield* peer.take(3)
-      const gate = Deferred.makeUnsafe<void>()
-      const reading = Deferred.makeUnsafe<void>()
-      world.users.reading = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(gate))
+      const reading = new Stop()
+      world.users.reading = reading.here
       peer.send({ op: "subscribe", args: ["order"] })
-      yield* Deferred.await(reading)
+      yield* reading.reached
       world.users.restart("s2")
       // the orders are read again, so their snapshot is of s2
-      yield* Deferred.succeed(gate, undefined)
+      yield* reading.release
       const first = yield* peer.until(() => peer.messages.find(({ topic }) => topic === "order"))
       assert.strictEqual(first.data.stream_id, "s2")
       world.users.emit("position", {})
@@ -926,11 +925,10 @@ describe("private topics", () => {
       const peer = yield* authenticated(world)
       peer.send({ op: "subscribe", args: ["execution"] })
       yield* peer.take(2)
-      const gate = Deferred.makeUnsafe<void>()
-      const reading = Deferred.makeUnsafe<void>()
-      world.users.reading = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(gate))
+      const reading = new Stop()
+      world.users.reading = reading.here
       peer.send({ op: "subscribe", args: ["order"] })
-      yield* Deferred.await(reading)
+      yield* reading.reached
       // the rate admits one message a millisecond, so one is sent in each
       let sentAt = 0
       while (!peer.messages.some(({ message }) => message === "too many messages are queued")) {
@@ -940,7 +938,7 @@ describe("private topics", () => {
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       }
       world.users.restart("s1")
-      yield* Deferred.succeed(gate, undefined)
+      yield* reading.release
       world.users.emit("execution", {})
       const update = yield* peer.until(() =>
         peer.messages.find(({ data, topic }) => topic === "execution" && data.type === "update")

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { subAccountAddress } from "../../../src/domain/Address.ts"
 import type { Details, Reason } from "../../../src/domain/Reason.ts"
@@ -7,6 +7,7 @@ import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Ac
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import { type ApiKeyChange, type NewApiKey } from "../../../src/services/identity/ApiKeyRules.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { Stop } from "../../doubles/Stop.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import {
   type Invalidation,
@@ -52,6 +53,13 @@ const test = (
     // the clock first: fibers of the layers count from when they are built
     return Effect.andThen(TestClock.setTime(NOW), Effect.provide(ready, Wallets.layer(options)))
   })
+
+/** The keys of a gateway of its own, over a store. */
+const over = (accounts: Accounts["Service"]) =>
+  Effect.map(
+    Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, accounts)))),
+    Context.get(ApiKeys)
+  )
 
 describe("a new key", () => {
   test("is answered as a record, in canonical forms", () =>
@@ -265,26 +273,15 @@ describe("a change", () => {
   test("is complete though the caller leaves while it is written", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
-      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
-      const slow: Accounts["Service"] = {
+      const writing = new Stop()
+      const keys = yield* over({
         ...accounts,
-        changeApiKey: (id, patch) =>
-          Deferred.succeed(writing, undefined).pipe(
-            Effect.andThen(Deferred.await(go)),
-            Effect.andThen(accounts.changeApiKey(id, patch))
-          )
-      }
-      const keys = yield* Effect.map(
-        Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, slow)))),
-        Context.get(ApiKeys)
-      )
+        changeApiKey: (id, patch) => Effect.andThen(writing.here, accounts.changeApiKey(id, patch))
+      })
       const { api_key_id } = yield* keys.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
       const { grant } = (yield* keys.find(Wallets.walletNo(50).hex))!.caller
       const changing = yield* Effect.forkChild(keys.update(USER, api_key_id, { ...nothing, scopes: ["read"] }))
-      yield* Deferred.await(writing)
-      const leaving = yield* Effect.forkChild(Fiber.interrupt(changing), { startImmediately: true })
-      yield* Deferred.succeed(go, undefined)
-      yield* Fiber.join(leaving)
+      yield* writing.interrupt(changing)
       assert.deepStrictEqual((yield* keys.list(USER))[0]!.scopes, ["read"])
       assert.strictEqual(grant.ended, "changed")
     }).pipe(Effect.scoped))
@@ -319,7 +316,7 @@ describe("a key in memory", () => {
 })
 
 describe("a change at another gateway", () => {
-  /** Two gateways over one store. The second one loses its reads of changes, or waits with a record at the gate. */
+  /** Two gateways over one store. The second one loses its reads of changes, or stops with a record. */
   const fleet = Effect.gen(function* () {
     const listeners: Array<(notice: Invalidation | InvalidationsMissed) => Effect.Effect<void>> = []
     const bus = Layer.succeed(InvalidationBus, {
@@ -328,20 +325,14 @@ describe("a change at another gateway", () => {
     })
     const stores = yield* Effect.context<Layer.Success<ReturnType<typeof Wallets.layer>>>()
     const accounts = yield* Accounts
-    const state = {
-      readings: 0,
-      reading: Deferred.makeUnsafe<void>(),
-      gate: Deferred.makeUnsafe<void>()
-    }
-    yield* Deferred.succeed(state.gate, undefined)
+    const state: { readings: number; stop: Stop | undefined } = { readings: 0, stop: undefined }
     const lossy = Accounts.of({
       ...accounts,
       apiKeyOf: (public_key) =>
         Effect.flatMap(accounts.apiKeyOf(public_key), (record) =>
           Effect.suspend(() => {
             state.readings++
-            Deferred.doneUnsafe(state.reading, Effect.void)
-            return Effect.as(Deferred.await(state.gate), record)
+            return Effect.as(state.stop?.here ?? Effect.void, record)
           })
         )
     })
@@ -395,12 +386,12 @@ describe("a change at another gateway", () => {
     Effect.gen(function* () {
       const { first, second, state } = yield* fleet
       const { api_key_id } = yield* first.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
-      state.gate = Deferred.makeUnsafe()
+      const stop = (state.stop = new Stop())
       const reading = yield* Effect.forkChild(second.find(hex))
-      yield* Deferred.await(state.reading)
+      yield* stop.reached
       // the record is read, the answer is on its way
       yield* first.update(USER, api_key_id, { ...nothing, scopes: ["read"] })
-      yield* Deferred.succeed(state.gate, undefined)
+      yield* stop.release
       const key = yield* Fiber.join(reading)
       assert.deepStrictEqual(key!.caller.scopes, new Set(["read"] as const))
       assert.strictEqual(yield* second.find(hex), key)
@@ -411,11 +402,11 @@ describe("a change at another gateway", () => {
     Effect.gen(function* () {
       const { first, second, state } = yield* fleet
       const { api_key_id } = yield* first.create(USER, keyNo(50))
-      state.gate = Deferred.makeUnsafe()
+      const stop = (state.stop = new Stop())
       const reading = yield* Effect.forkChild(second.find(hex))
-      yield* Deferred.await(state.reading)
+      yield* stop.reached
       yield* first.revoke(USER, api_key_id)
-      yield* Deferred.succeed(state.gate, undefined)
+      yield* stop.release
       assert.isUndefined(yield* Fiber.join(reading))
       assert.isUndefined(yield* second.find(hex))
     }).pipe(Effect.scoped))
@@ -475,25 +466,17 @@ describe("the time of last use", () => {
   test("is kept where the key is used again while the earlier time is written", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
-      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
-      const slow: Accounts["Service"] = {
+      const writing = new Stop()
+      const keys = yield* over({
         ...accounts,
-        touchApiKey: (id, at_ms) =>
-          Deferred.succeed(writing, undefined).pipe(
-            Effect.andThen(Deferred.await(go)),
-            Effect.andThen(accounts.touchApiKey(id, at_ms))
-          )
-      }
-      const keys = yield* Effect.map(
-        Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, slow)))),
-        Context.get(ApiKeys)
-      )
+        touchApiKey: (id, at_ms) => Effect.andThen(writing.here, accounts.touchApiKey(id, at_ms))
+      })
       const { api_key_id } = yield* keys.create(USER, keyNo(50))
       keys.touch(api_key_id, NOW + 1)
       yield* TestClock.adjust("10 seconds")
-      yield* Deferred.await(writing)
+      yield* writing.reached
       keys.touch(api_key_id, NOW + 2)
-      yield* Deferred.succeed(go, undefined)
+      yield* writing.release
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* accounts.apiKeyOf(Wallets.walletNo(50).hex))!.last_used_time, NOW + 2)
     }).pipe(Effect.scoped))
@@ -515,15 +498,11 @@ describe("the time of last use", () => {
     Effect.gen(function* () {
       const accounts = yield* Accounts
       let isDown = true
-      const flaky: Accounts["Service"] = {
+      const keys = yield* over({
         ...accounts,
         touchApiKey: (id, at_ms) =>
           isDown ? Effect.fail(new AccountsUnavailable({})) : accounts.touchApiKey(id, at_ms)
-      }
-      const keys = yield* Effect.map(
-        Layer.build(Layer.fresh(ApiKeys.layer()).pipe(Layer.provide(Layer.succeed(Accounts, flaky)))),
-        Context.get(ApiKeys)
-      )
+      })
       for (const n of [50, 51]) keys.touch((yield* keys.create(USER, keyNo(n))).api_key_id, NOW + n)
       yield* TestClock.adjust("10 seconds")
       isDown = false

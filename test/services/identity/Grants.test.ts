@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
@@ -14,6 +14,7 @@ import { Sequencer } from "../../../src/services/Sequencer.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { Stop } from "../../doubles/Stop.ts"
 
 const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
 const root_address = Wallets.rootOfUser(USER)
@@ -192,7 +193,7 @@ describe("API keys", () => {
   it.effect("that are changed while they are being read are read again, and never given out as they were", () =>
     Effect.gen(function* () {
       const { accounts, bans } = yield* enlisted
-      const [read, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const read = new Stop()
       let reads = 0
       const { keys } = yield* gateway(
         {
@@ -202,8 +203,7 @@ describe("API keys", () => {
             Effect.gen(function* () {
               const record = yield* accounts.apiKeyOf(public_key)
               if (++reads > 1) return record
-              yield* Deferred.succeed(read, undefined)
-              yield* Deferred.await(go)
+              yield* read.here
               return record
             })
         },
@@ -211,9 +211,9 @@ describe("API keys", () => {
       )
       const { api_key_id } = yield* keys.create(USER, keyNo(9))
       const found = yield* Effect.forkChild(keys.find(hex))
-      yield* Deferred.await(read)
+      yield* read.reached
       yield* keys.update(USER, api_key_id, { ...noChange, scopes: ["read"] })
-      yield* Deferred.succeed(go, undefined)
+      yield* read.release
       const key = yield* Fiber.join(found)
       assert.deepStrictEqual([...key!.caller.scopes], ["read"])
       assert.isUndefined(key!.caller.grant.ended)
@@ -274,19 +274,15 @@ describe("bans", () => {
   it.effect("end the credentials though the administrator leaves while they are written", () =>
     Effect.gen(function* () {
       const { accounts, bans } = yield* enlisted
-      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const writing = new Stop()
       const here = yield* gateway(accounts, {
         ...bans,
-        put: (ban) =>
-          Deferred.succeed(writing, undefined).pipe(Effect.andThen(Deferred.await(go)), Effect.andThen(bans.put(ban)))
+        put: (ban) => Effect.andThen(writing.here, bans.put(ban))
       })
       const grant = here.grants.issue("token", USER)
       const ban = { root_address, user_id: USER, banned: true, reason: "", changed_time: 1_000 }
       const banning = yield* Effect.forkChild(here.bans.put(ban))
-      yield* Deferred.await(writing)
-      const leaving = yield* Effect.forkChild(Fiber.interrupt(banning), { startImmediately: true })
-      yield* Deferred.succeed(go, undefined)
-      yield* Fiber.join(leaving)
+      yield* writing.interrupt(banning)
       assert.isTrue(here.bans.isBanned(USER))
       assert.strictEqual(grant.ended, "banned")
     }).pipe(Effect.provide(stores))

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { LaunchAccess, type AccessMode } from "../../../src/services/identity/LaunchAccess.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { Stop } from "../../doubles/Stop.ts"
 import { aheadOf } from "../../../verification/harness/Clocks.ts"
 
 const layer = (mode: AccessMode) => LaunchAccess.layer({ mode }).pipe(Layer.provideMerge(SqliteStores.accounts))
@@ -40,23 +41,18 @@ describe("Admission", () => {
     Effect.gen(function* () {
       const accounts = yield* Accounts
       yield* accounts.setWhitelisted("0x1", true)
-      const reading = Deferred.makeUnsafe<void>()
-      const gate = Deferred.makeUnsafe<void>()
+      const reading = new Stop()
       const stopping = Layer.succeed(Accounts, {
         ...accounts,
         // the answer is on its way when the test removes the wallet
-        isWhitelisted: (root) =>
-          Effect.tap(accounts.isWhitelisted(root), () => {
-            Deferred.doneUnsafe(reading, Effect.void)
-            return Deferred.await(gate)
-          })
+        isWhitelisted: (root) => Effect.tap(accounts.isWhitelisted(root), () => reading.here)
       })
       yield* Effect.gen(function* () {
         const admission = yield* LaunchAccess
         const first = yield* Effect.forkChild(passes("0x1"))
-        yield* Deferred.await(reading)
+        yield* reading.reached
         yield* admission.setWhitelisted("0x1", false)
-        yield* Deferred.succeed(gate, undefined)
+        yield* reading.release
         yield* Fiber.join(first)
         assert.isFalse(yield* passes("0x1"))
       }).pipe(Effect.provide(Layer.provide(LaunchAccess.layer({ mode: "closed" }), stopping)))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
@@ -17,6 +17,7 @@ import * as Ids from "../../doubles/Ids.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { publicVectors } from "../../vectors.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { Stop } from "../../doubles/Stop.ts"
 
 const own = walletNo(1)
 const older = walletNo(2)
@@ -210,23 +211,16 @@ describe("a token", () => {
   it.effect("is revoked though its caller leaves while the revocation is written", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
-      const [writing, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const writing = new Stop()
       const slow = Layer.succeed(Accounts, {
         ...accounts,
-        revokeToken: (jti, expires_at_ms) =>
-          Deferred.succeed(writing, undefined).pipe(
-            Effect.andThen(Deferred.await(go)),
-            Effect.andThen(accounts.revokeToken(jti, expires_at_ms))
-          )
+        revokeToken: (jti, expires_at_ms) => Effect.andThen(writing.here, accounts.revokeToken(jti, expires_at_ms))
       })
       yield* Effect.gen(function* () {
         const { caller, expires_at_ms, service, token } = yield* issued
         const { credential: jti, user_id } = caller
         const revoking = yield* Effect.forkChild(service.revoke({ jti, user_id, expires_at_ms }))
-        yield* Deferred.await(writing)
-        const leaving = yield* Effect.forkChild(Fiber.interrupt(revoking), { startImmediately: true })
-        yield* Deferred.succeed(go, undefined)
-        yield* Fiber.join(leaving)
+        yield* writing.interrupt(revoking)
         assert.strictEqual(service.known(token, NOW), "RevokedToken")
       }).pipe(Effect.provide(Layer.provide(Layer.fresh(Tokens.layer({ environment: "testnet" })), slow)))
     }).pipe(Effect.provide(tokens()))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
@@ -9,6 +9,7 @@ import { type Command, CommandRefused, OutcomeUnknown, SequencerUnavailable } fr
 import { DeadMansSwitchStore } from "../../../src/services/trading/DeadMansSwitchStore.ts"
 import { type Doubles, foreign, policies, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { Stop } from "../../doubles/Stop.ts"
 import { aheadOf } from "../../../verification/harness/Clocks.ts"
 
 type Submit = NonNullable<NonNullable<Doubles["sequencer"]>["submit"]>
@@ -458,16 +459,12 @@ describe("the dead-man's switch", () => {
 
   it.effect("that is stored cancels, also if its caller leaves before the response", () => {
     const { canceled, submit } = world()
-    const stored = Deferred.makeUnsafe<void>()
-    const responds = Deferred.makeUnsafe<void>()
+    const stored = new Stop()
     const store = Layer.effect(
       DeadMansSwitchStore,
       Effect.map(DeadMansSwitchStore, (store) => ({
         ...store,
-        set: (...change: Parameters<typeof store.set>) =>
-          store
-            .set(...change)
-            .pipe(Effect.andThen(Deferred.succeed(stored, undefined)), Effect.andThen(Deferred.await(responds)))
+        set: (...change: Parameters<typeof store.set>) => Effect.andThen(store.set(...change), stored.here)
       }))
     ).pipe(Layer.provide(Layer.fresh(SqliteStores.deadMansSwitches)))
     const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
@@ -476,11 +473,7 @@ describe("the dead-man's switch", () => {
     )
     return Effect.gen(function* () {
       const caller = yield* Effect.forkChild(enable(v0, 10))
-      yield* Deferred.await(stored)
-      const leaving = yield* Effect.forkChild(Fiber.interrupt(caller))
-      yield* Effect.yieldNow
-      yield* Deferred.succeed(responds, undefined)
-      yield* Fiber.join(leaving)
+      yield* stored.interrupt(caller)
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(canceled(), [v0])
     }).pipe(Effect.provide(layer))

@@ -12,6 +12,7 @@ import * as Ids from "../../doubles/Ids.ts"
 import { shiftedClock } from "../../doubles/ShiftedClock.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
+import { Stop } from "../../doubles/Stop.ts"
 import { orderId, policies, tokenCaller, userId, v1 } from "../../http/Fixture.ts"
 
 const DAY_MS = 86_400_000
@@ -126,16 +127,12 @@ describe("withdrawal addresses", () => {
       () =>
         Effect.gen(function* () {
           yield* TestClock.setTime(DAY_MS)
-          const answer = yield* Deferred.make<void>()
-          const submitted = yield* Deferred.make<void>()
-          const sequencer: Partial<Sequencer["Service"]> = {
-            submit: () =>
-              Deferred.succeed(submitted, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as(done))
-          }
+          const submitted = new Stop()
+          const sequencer: Partial<Sequencer["Service"]> = { submit: () => Effect.as(submitted.here, done) }
           yield* Effect.gen(function* () {
             const addresses = yield* WithdrawalAddresses
             const early = yield* Effect.forkChild(withdraw(hot))
-            yield* Deferred.await(submitted)
+            yield* submitted.reached
             const change = yield* addresses.restrict(tokenCaller, true).pipe(
               Effect.provideServiceEffect(
                 Clock.Clock,
@@ -146,7 +143,7 @@ describe("withdrawal addresses", () => {
             yield* TestClock.adjust("1 second")
             assert.isUndefined(change.pollUnsafe(), "the withdrawal is still on its way")
             assert.deepStrictEqual(yield* refused(hot), notListed)
-            yield* Deferred.succeed(answer, undefined)
+            yield* submitted.release
             yield* Fiber.join(early)
             yield* TestClock.adjust("1 second")
             assert.isTrue((yield* Fiber.join(change)).only_listed)
