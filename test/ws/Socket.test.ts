@@ -7,6 +7,8 @@ import { Effect, type Scope } from "effect"
 import { connect as connectTo, type Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { deflateRawSync } from "node:zlib"
+import { vi } from "vitest"
+import { PerMessageDeflate } from "ws"
 import { CLOSE, control, PING, PONG } from "../../src/ws/Frame.ts"
 import { defaults } from "../../src/ws/Limits.ts"
 import { Socket as WebSocketOf } from "../../src/ws/Socket.ts"
@@ -103,6 +105,8 @@ const masked = (first: number, payload: Buffer | string): Buffer => {
 }
 const TEXT = 0x81
 const DEFLATED = 0xc1
+/** A first fragment: without the bit of the last one. */
+const FIRST_DEFLATED = 0x41
 const JSON_PING = '{"op":"ping"}'
 const pongs = (raw: Raw): number => raw.bytes.toString("latin1").split('"op":"pong"').length - 1
 
@@ -355,6 +359,34 @@ describe("what a socket reads", () => {
     peer.destroy()
   })
 
+  it("releases the inflate state after a message, and where the socket closes within one", async () => {
+    const cleanup = vi.spyOn(PerMessageDeflate.prototype, "cleanup")
+    try {
+      const released = async (times: number): Promise<void> => {
+        for (let turns = 0; cleanup.mock.calls.length < times && turns < 10_000; turns++) await turn()
+        assert.lengthOf(cleanup.mock.calls, times)
+      }
+      const whole = local(true)
+      whole.peer.push(masked(DEFLATED, deflated("a")))
+      await released(1)
+      assert.deepStrictEqual(whole.events, ["a"])
+      whole.peer.destroy()
+      await turn()
+      assert.lengthOf(cleanup.mock.calls, 1, "none is left to release")
+
+      // the first fragment is being inflated when the socket closes
+      const cut = local(true)
+      cut.socket.take(masked(FIRST_DEFLATED, deflated("a".repeat(1_000))))
+      cut.socket.closed()
+      assert.lengthOf(cleanup.mock.calls, 1)
+      await released(2)
+      assert.deepStrictEqual(cut.events, [])
+      cut.peer.destroy()
+    } finally {
+      cleanup.mockRestore()
+    }
+  })
+
   it("reads nothing behind a close frame", async () => {
     const { events, peer } = local()
     peer.push(masked(0x88, NOTHING))
@@ -388,6 +420,16 @@ describe("what a socket reads", () => {
     assert.strictEqual(held, 8)
     socket.closed()
     assert.strictEqual(held, 0)
+  })
+
+  it("writes nothing after its end", () => {
+    const { peer, socket, written } = local()
+    socket.closed()
+    const before = written.length
+    socket.ping()
+    socket.close("GoingAway")
+    assert.lengthOf(written, before)
+    peer.destroy()
   })
 
   it("answers the last of many pings of a peer that does not read", () => {
