@@ -63,7 +63,7 @@ describe("a post", () => {
     assert.strictEqual(collector.posts[0]!.path, "/v1/logs")
   })
 
-  it.each([408, 429, 503])(
+  it.each([408, 429, 500, 503])(
     "is repeated after a temporary %i, and dropped after a permanent failure",
     async (status) => {
       collector.status = status
