@@ -18,7 +18,7 @@ import { BACKLOG } from "./layers/node/EarlyListen.ts"
 import { measure } from "./layers/node/Measure.ts"
 import { drain, Limits as ServerLimits, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
 import { pipelineLimit } from "./layers/node/SlowClientGuard.ts"
-import type { Settings } from "./layers/Settings.ts"
+import { consistent, type Settings } from "./layers/Settings.ts"
 import { Endpoints } from "./rpc/handlers/Endpoints.ts"
 import * as Rpc from "./rpc/Rpc.ts"
 import { AccessCodeIssuer } from "./services/identity/AccessCodeIssuer.ts"
@@ -162,7 +162,11 @@ const policies = (settings: Settings) => {
     Layer.provideMerge(operations),
     Layer.provideMerge(ReadYourWritesSequencer.layer),
     Layer.provideMerge(CommandAdmission.sequencer),
-    Layer.provideMerge(CommandAdmission.CommandAdmission.layer()),
+    Layer.provideMerge(
+      CommandAdmission.CommandAdmission.layer({
+        limits: { ...CommandAdmission.limits, target_ms: settings.commandTargetMs }
+      })
+    ),
     Layer.provideMerge(ReadYourWrites.layer),
     Layer.provideMerge(streams),
     Layer.provideMerge(foundation),
@@ -301,7 +305,7 @@ const announcing = ({ databaseUrl, drainMs }: Settings) =>
 /** Layers close in the reverse order of their construction: announce, sockets, requests, then policies and the server. */
 export const layer = (settings: Settings) =>
   Layer.unwrap(
-    Effect.sync(() => {
+    Effect.map(consistent(settings), () => {
       const options = httpOptions(settings)
       return admitting.pipe(
         Layer.provideMerge(announcing(settings)),

@@ -10,8 +10,12 @@ const linked = (about: string): string => about.replaceAll(/docs\/reference\/([\
 const tableOf = (settings: ReadonlyArray<Setting<unknown>>): string =>
   table(
     ["Variable", "Default", "Meaning"],
-    settings.map(({ about, default: fallback, name }) =>
-      row(`\`${name}\``, fallback === "unset" ? "" : `\`${fallback}\``, linked(about))
+    settings.map(({ about, accepts, default: fallback, name }) =>
+      row(
+        `\`${name}\``,
+        fallback === "unset" ? "" : `\`${fallback}\``,
+        linked(about) + (accepts === undefined ? "" : ` (${accepts})`)
+      )
     )
   )
 

@@ -7,31 +7,32 @@ export interface Setting<A> {
   /** Default as text; "unset" if there is none. */
   readonly default: string
   readonly about: string
+  /** Accepted values, where `about` does not name them. */
+  readonly accepts: string | undefined
   readonly config: Config.Config<A>
 }
 
+/** Reads and checks a variable. */
+export interface Parser<A> {
+  (name: string): Config.Config<A>
+  readonly accepts?: string
+}
+
 /** A setting with a default. */
-export const withDefault = <A>(
-  name: string,
-  config: (name: string) => Config.Config<A>,
-  fallback: A,
-  about: string
-): Setting<A> => ({
+export const withDefault = <A>(name: string, config: Parser<A>, fallback: A, about: string): Setting<A> => ({
   name,
   default: String(fallback) === "false" ? "off" : String(fallback) === "true" ? "on" : String(fallback),
   about,
+  accepts: config.accepts,
   config: config(name).pipe(Config.withDefault(fallback))
 })
 
 /** An optional setting. */
-export const optional = <A>(
-  name: string,
-  config: (name: string) => Config.Config<A>,
-  about: string
-): Setting<A | undefined> => ({
+export const optional = <A>(name: string, config: Parser<A>, about: string): Setting<A | undefined> => ({
   name,
   default: "unset",
   about,
+  accepts: config.accepts,
   config: config(name).pipe(Config.withDefault(undefined))
 })
 
@@ -44,11 +45,19 @@ export const oneOf =
 /** A secret text, never displayed. */
 export const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
-/** A whole number from `minimum` to `maximum`. */
-export const integer =
-  (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
-  (name: string): Config.Config<number> =>
-    Config.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })), name)
+/** A whole number from `minimum` to `maximum`; without `maximum` as large as a number can be exact. */
+export const integer = (minimum: number, maximum?: number): Parser<number> => {
+  const accepts = maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
+  const inRange = Schema.isBetween(
+    { minimum, maximum: maximum ?? Number.MAX_SAFE_INTEGER },
+    { message: `must be ${accepts}` }
+  )
+  const parse = (name: string) => Config.schema(Schema.Int.check(inRange), name)
+  return Object.assign(parse, { accepts })
+}
+
+/** A time in ms that a timer of Node can take. Node fires a longer one at once. */
+export const timer = (minimum: number): Parser<number> => integer(minimum, 2 ** 31 - 1)
 
 /** A TCP port; 0 selects a free one. */
 export const port = integer(0, 65_535)

@@ -19,9 +19,12 @@ const tlsOf = Effect.fnUntraced(function* (
   settings: Settings
 ): Effect.fn.Return<ClientTls | undefined, SettingUnusable> {
   const { backendTlsCa, backendTlsCert, backendTlsKey } = settings
-  if (backendTlsCa === undefined) return undefined
   if ((backendTlsCert === undefined) !== (backendTlsKey === undefined)) {
     return yield* new SettingUnusable({ message: "set both BACKEND_TLS_CERT and BACKEND_TLS_KEY, or neither" })
+  }
+  if (backendTlsCa === undefined) {
+    if (backendTlsCert === undefined) return undefined
+    return yield* new SettingUnusable({ message: "BACKEND_TLS_CERT requires BACKEND_TLS_CA, which enables TLS" })
   }
   return {
     ca: yield* pem("BACKEND_TLS_CA", backendTlsCa),

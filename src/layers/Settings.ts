@@ -5,8 +5,21 @@
  * embedded backend has its own table. docs/reference/settings.md is generated from both.
  * Source: docs/contract/configuration.md#variables.
  */
-import { Config, Schema } from "effect"
-import { all, integer, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
+import { Config, Effect, Schema } from "effect"
+import { isPublicKey } from "../domain/Ed25519.ts"
+import { bytesOfPublicKey } from "../domain/Identity.ts"
+import {
+  all,
+  integer,
+  logLevel,
+  oneOf,
+  optional,
+  port,
+  redacted,
+  timer,
+  type Values,
+  withDefault
+} from "../domain/Setting.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyListen.ts"
 
@@ -46,6 +59,38 @@ const url =
       name
     )
 
+const seed = (name: string) =>
+  Config.schema(
+    Schema.Redacted(Schema.String.check(Schema.isPattern(/^[\da-f]{64}$/iu, { message: "must be 64 hex digits" }))),
+    name
+  )
+/** Items that commas separate; the message does not quote them, since they may be secrets. */
+const items = (isItem: (item: string) => boolean, message: string) =>
+  Schema.String.check(
+    Schema.makeFilter((text: string) => text.split(",").every((item) => isItem(item.trim())) || message)
+  )
+const addresses = (name: string) =>
+  Config.schema(
+    items(
+      (item) => /^\S+:\d{1,5}$/u.test(item) && Number(item.slice(item.lastIndexOf(":") + 1)) <= 65_535,
+      "must be host:port"
+    ),
+    name
+  )
+const publicKeys = (name: string) =>
+  Config.schema(
+    items((item) => {
+      const bytes = bytesOfPublicKey(item)
+      return bytes !== undefined && isPublicKey(bytes)
+    }, "must be Ed25519 public keys, separated by commas"),
+    name
+  )
+const headers = (name: string) =>
+  Config.schema(
+    Schema.Redacted(items((item) => /^[^=\s]+\s*=/u.test(item), "must be name=value, several separated by commas")),
+    name
+  )
+
 export const table = {
   port: withDefault("PORT", port, PORT_DEFAULT, "port of REST and WebSocket; 0 selects a free port"),
   host: withDefault("HOST", Config.String, HOST_DEFAULT, "address to listen on; 0.0.0.0 (every address) in the image"),
@@ -84,10 +129,10 @@ export const table = {
   ),
   sequencerUrl: optional(
     "SEQUENCER_URL",
-    Config.String,
+    addresses,
     "host:port of the sequencer, with BACKEND=grpc; several, separated by commas, for backends that share a journal (`JOURNAL_URL`)"
   ),
-  refereeUrl: optional("REFEREE_URL", Config.String, "the same of the referee; default: SEQUENCER_URL"),
+  refereeUrl: optional("REFEREE_URL", addresses, "the same of the referee; default: SEQUENCER_URL"),
   backendSecret: optional("BACKEND_SECRET", redacted, "bearer secret shared with the backends"),
   backendTlsCa: optional(
     "BACKEND_TLS_CA",
@@ -98,12 +143,12 @@ export const table = {
   backendTlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of the client certificate's key"),
   jwtSigningKey: optional(
     "JWT_SIGNING_KEY",
-    redacted,
+    seed,
     "Ed25519 seed, 64 hex digits; default: generated once and kept in DATA_DIR"
   ),
   jwtVerifyKeys: optional(
     "JWT_VERIFY_KEYS",
-    Config.String,
+    publicKeys,
     "older public keys that remain accepted: hex, comma-separated"
   ),
   adminUsername: optional(
@@ -119,13 +164,13 @@ export const table = {
   ),
   loginWindowMs: withDefault(
     "LOGIN_WINDOW_MS",
-    Config.Int,
+    integer(1),
     60_000,
     "accepted clock difference of a login signature, ms"
   ),
   apiKeyWindowMs: withDefault(
     "API_KEY_WINDOW_MS",
-    Config.Int,
+    integer(1),
     30_000,
     "accepted clock difference of an API-key signature, ms"
   ),
@@ -143,7 +188,7 @@ export const table = {
   ),
   activationWindowS: withDefault(
     "ACTIVATION_WINDOW_S",
-    Config.Int,
+    integer(1),
     300,
     "accepted clock difference of an activation, s"
   ),
@@ -153,66 +198,72 @@ export const table = {
     "enforce",
     "enforce; report: headers only; off: a proxy in front limits"
   ),
-  ratePublic: withDefault("RATE_PUBLIC", Config.Int, 60, "public requests per minute and address"),
-  rateToken: withDefault("RATE_TOKEN", Config.Int, 30, "private requests per minute and token"),
+  ratePublic: withDefault("RATE_PUBLIC", integer(1), 60, "public requests per minute and address"),
+  rateToken: withDefault("RATE_TOKEN", integer(1), 30, "private requests per minute and token"),
   rateUser: withDefault(
     "RATE_USER",
-    Config.Int,
+    integer(1),
     120,
     "private requests per minute and user, over all tokens of the user"
   ),
-  rateApiKey: withDefault("RATE_API_KEY", Config.Int, 600, "private requests per minute and API key"),
+  rateApiKey: withDefault("RATE_API_KEY", integer(1), 600, "private requests per minute and API key"),
+  commandTargetMs: withDefault(
+    "COMMAND_TARGET_MS",
+    integer(1, 2_000),
+    30,
+    "mean time from the submission of a command until its events are shown, above which the limit of commands in flight falls, ms; for a distant backend 30 more than the round trip"
+  ),
   wsKeepaliveTimeoutMs: withDefault(
     "WS_KEEPALIVE_TIMEOUT_MS",
-    Config.Int,
+    timer(1),
     transportLimits.silence_ms.figure,
     "silence after which a socket is closed, ms"
   ),
   wsPingIntervalMs: withDefault(
     "WS_PING_INTERVAL_MS",
-    Config.Int,
+    timer(1),
     transportLimits.ping_interval_ms.figure,
     "time between pings, ms"
   ),
   wsConnectionsPerIp: withDefault(
     "WS_CONNECTIONS_PER_IP",
-    Config.Int,
+    integer(0),
     transportLimits.sockets_per_address.figure,
     "sockets per address; 0: no limit"
   ),
   wsConnectionsPerUser: withDefault(
     "WS_CONNECTIONS_PER_USER",
-    Config.Int,
+    integer(0),
     transportLimits.sockets_per_user.figure,
     "private sockets per user; 0: no limit"
   ),
   userEventsKept: withDefault(
     "USER_EVENTS_KEPT",
-    Config.Int,
+    integer(1),
     10_000,
     "private events kept per user for streams that resume; younger events than USER_EVENTS_KEPT_MS are kept beyond it"
   ),
   userEventsKeptMs: withDefault(
     "USER_EVENTS_KEPT_MS",
-    Config.Int,
+    integer(0),
     86_400_000,
     "time for which every private event is kept, ms"
   ),
   arrivalsPerIp: withDefault(
     "ARRIVALS_PER_IP",
-    Config.Int,
+    integer(0),
     transportLimits.arrivals_per_s.figure,
     "connections that an address may open per second, later ones are delayed; 0: no limit, as behind TRUSTED_PROXIES"
   ),
   connectionsPerIp: withDefault(
     "CONNECTIONS_PER_IP",
-    Config.Int,
+    integer(0),
     transportLimits.connections_per_address.figure,
     "open connections per address, sockets included; 0: no limit, as behind TRUSTED_PROXIES"
   ),
   trustedProxies: withDefault(
     "TRUSTED_PROXIES",
-    Config.Int,
+    integer(0),
     0,
     "number of proxies in front whose X-Forwarded-For entries are trusted"
   ),
@@ -227,17 +278,36 @@ export const table = {
     url("http:", "https:"),
     "http://…: base URL of an OTLP/HTTP collector for traces and logs; unset: no export"
   ),
-  otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", redacted, "headers for the collector: name=value,name=value"),
+  otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", headers, "headers for the collector: name=value,name=value"),
   otlpServiceName: withDefault(
     "OTEL_SERVICE_NAME",
     Config.String,
     "trading-gateway",
     "service name of this gateway in traces and logs"
   ),
-  drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
+  drainMs: withDefault("DRAIN_MS", timer(0), 5_000, "time over which sockets are closed at shutdown, ms"),
   logLevel
 } as const
 
 export type Settings = Values<typeof table>
 
 export const settings: Config.Config<Settings> = all(table)
+
+/** The first contradiction between settings that are valid one by one. */
+const contradiction = (settings: Settings): string | undefined => {
+  const { backend, databaseUrl, jwtSigningKey, wsKeepaliveTimeoutMs, wsPingIntervalMs } = settings
+  if (wsPingIntervalMs >= wsKeepaliveTimeoutMs)
+    return "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS: else silent clients are closed before a ping"
+  if (databaseUrl === undefined) return undefined
+  if (backend === "embedded")
+    return "DATABASE_URL requires BACKEND=grpc: gateways that share a database share a backend"
+  if (jwtSigningKey === undefined)
+    return "DATABASE_URL requires JWT_SIGNING_KEY, 64 hex digits: gateways accept each other's tokens"
+  return undefined
+}
+
+/** Fails where settings contradict each other. */
+export const consistent = (settings: Settings): Effect.Effect<Settings, SettingUnusable> => {
+  const message = contradiction(settings)
+  return message === undefined ? Effect.succeed(settings) : Effect.fail(new SettingUnusable({ message }))
+}

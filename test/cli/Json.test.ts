@@ -183,6 +183,16 @@ describe("with --json", () => {
     assert.deepInclude(settings, { PORT: 3010, DATABASE_URL: "<secret>", BACKEND_SECRET: "<secret>", SIM_MAKER: true })
     assert.deepStrictEqual((await run(["config", "check"])).values, [{ valid: true, findings: [] }])
   })
+  it("reports settings that contradict each other", async () => {
+    const found = async (environment: Record<string, string>) =>
+      (await run(["config", "check"], environment)).values[0].findings.map(
+        ({ message }: { message: string }) => message
+      )
+    const [fleet] = await found({ DATABASE_URL: "postgres://user@host/db" })
+    assert.include(fleet, "DATABASE_URL requires BACKEND=grpc")
+    const [ping] = await found({ WS_PING_INTERVAL_MS: "30000" })
+    assert.include(ping, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS")
+  })
   it("reports each error of a markets file separately", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "gateway-markets-")), "markets.json")
     const [first, second] = shippedMarkets

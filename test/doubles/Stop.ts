@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber } from "effect"
 export class Stop {
   private readonly arrived = Deferred.makeUnsafe<void>()
   private readonly released = Deferred.makeUnsafe<void>()
-  /** Stops whoever runs it, until the test releases it. */
+  /** Stops the fiber that runs it until the test releases it. */
   readonly here: Effect.Effect<void> = Effect.andThen(
     Deferred.succeed(this.arrived, undefined),
     Deferred.await(this.released)

@@ -7,8 +7,9 @@ import { settings as backendSettings } from "../../src/backend/Settings.ts"
 import * as AdminUsers from "../../src/layers/AdminUsers.ts"
 import * as Backends from "../../src/layers/Backends.ts"
 import * as Cluster from "../../src/layers/Cluster.ts"
-import { settings } from "../../src/layers/Settings.ts"
+import { consistent, settings } from "../../src/layers/Settings.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
+import { limits } from "../../src/services/trading/CommandAdmission.ts"
 
 const read = (environment: Record<string, string>) =>
   settings.pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))
@@ -19,6 +20,7 @@ it.effect("have a default for every setting", () =>
     assert.strictEqual(all.port, 3010)
     assert.strictEqual(all.environment, "testnet")
     assert.strictEqual(all.adminPassword, undefined)
+    assert.strictEqual(all.commandTargetMs, limits.target_ms)
   })
 )
 
@@ -59,6 +61,86 @@ it.effect("name the invalid variable", () =>
       WITHDRAWAL_ADDRESS_DELAY_MS: "-1"
     }))
       assert.include(String(yield* Effect.flip(read({ [variable]: value }))), variable)
+  })
+)
+
+it.effect("have a range, which the message names", () =>
+  Effect.gen(function* () {
+    const outside = {
+      LOGIN_WINDOW_MS: ["0"],
+      API_KEY_WINDOW_MS: ["0"],
+      WITHDRAWAL_ADDRESS_DELAY_MS: ["-1"],
+      ACTIVATION_WINDOW_S: ["0"],
+      // RATE_LIMIT_MODE turns limits off
+      RATE_PUBLIC: ["0"],
+      RATE_TOKEN: ["0"],
+      RATE_USER: ["0"],
+      RATE_API_KEY: ["0"],
+      COMMAND_TARGET_MS: ["0", "2001"],
+      WS_KEEPALIVE_TIMEOUT_MS: ["0", "2147483648"],
+      WS_PING_INTERVAL_MS: ["0", "2147483648"],
+      WS_CONNECTIONS_PER_IP: ["-1"],
+      WS_CONNECTIONS_PER_USER: ["-1"],
+      USER_EVENTS_KEPT: ["0"],
+      USER_EVENTS_KEPT_MS: ["-1"],
+      ARRIVALS_PER_IP: ["-1"],
+      CONNECTIONS_PER_IP: ["-1"],
+      TRUSTED_PROXIES: ["-1"],
+      DRAIN_MS: ["-1", "2147483648"]
+    }
+    for (const [name, values] of Object.entries(outside)) {
+      const [below, above] = values
+      const least = Number(below) + 1
+      const accepted = above === undefined ? `${least} or more` : `${least} to ${Number(above) - 1}`
+      for (const value of [...values, "1.5"])
+        assert.include(String(yield* Effect.flip(read({ [name]: value }))), name, value)
+      for (const value of values)
+        assert.include(String(yield* Effect.flip(read({ [name]: value }))), `must be ${accepted}`)
+      for (const value of [String(least), ...(above === undefined ? [] : [String(Number(above) - 1)])])
+        yield* read({ [name]: value })
+    }
+  })
+)
+
+it.effect("of several items are checked one by one, and the message quotes no secret", () =>
+  Effect.gen(function* () {
+    const message = (name: string, value: string) => Effect.map(Effect.flip(read({ [name]: value })), String)
+    const key = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+    yield* read({
+      JWT_SIGNING_KEY: "AB".repeat(32),
+      JWT_VERIFY_KEYS: `${key}, ${key}`,
+      SEQUENCER_URL: "10.0.0.5:3011, backend:3011",
+      REFEREE_URL: "[::1]:65535",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer x, a=b"
+    })
+    for (const [name, value, accepted] of [
+      ["JWT_SIGNING_KEY", "f00d", "64 hex digits"],
+      ["JWT_SIGNING_KEY", `${"f00d".repeat(16)}0`, "64 hex digits"],
+      ["JWT_VERIFY_KEYS", `${key},f00d`, "Ed25519 public keys"],
+      ["JWT_VERIFY_KEYS", "00".repeat(32), "Ed25519 public keys"],
+      ["SEQUENCER_URL", "a:1,f00d", "host:port"],
+      ["REFEREE_URL", "f00d:65536", "host:port"],
+      ["OTEL_EXPORTER_OTLP_HEADERS", "a=b,f00d", "name=value"],
+      ["OTEL_EXPORTER_OTLP_HEADERS", "=f00d", "name=value"]
+    ] as const) {
+      const text = yield* message(name, value)
+      assert.include(text, name)
+      assert.include(text, accepted)
+      if (name === "JWT_SIGNING_KEY" || name === "OTEL_EXPORTER_OTLP_HEADERS") assert.notInclude(text, "f00d")
+    }
+  })
+)
+
+it.effect("close no silent client before its ping", () =>
+  Effect.gen(function* () {
+    const all = yield* read({ WS_PING_INTERVAL_MS: "29999" })
+    assert.strictEqual(yield* consistent(all), all)
+    for (const environment of [{ WS_PING_INTERVAL_MS: "30000" }, { WS_KEEPALIVE_TIMEOUT_MS: "15000" }] as Array<
+      Record<string, string>
+    >) {
+      const { message } = yield* Effect.flip(Effect.flatMap(read(environment), consistent))
+      assert.include(message, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS")
+    }
   })
 )
 
@@ -113,6 +195,9 @@ it.effect("name the addresses of backends, the referee's apart or with the seque
         "BACKEND_TLS_CERT and BACKEND_TLS_KEY"
       )
     assert.include((yield* Effect.flip(endpoints(ca))).message, "cannot read /none")
+    // without an authority the certificate would be unused, and the connection plain
+    const certificate = { SEQUENCER_URL: "a:1", BACKEND_TLS_CERT: "/none", BACKEND_TLS_KEY: "/none" }
+    assert.include((yield* Effect.flip(endpoints(certificate))).message, "requires BACKEND_TLS_CA")
   })
 )
 

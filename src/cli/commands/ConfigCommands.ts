@@ -3,7 +3,7 @@ import { Effect, Redacted, Result } from "effect"
 import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
 import type { Setting } from "../../domain/Setting.ts"
-import { settings, table } from "../../layers/Settings.ts"
+import { consistent, settings, table } from "../../layers/Settings.ts"
 import { OutputFinished } from "../ErrorOutput.ts"
 import { show, table as rows } from "../Show.ts"
 
@@ -95,7 +95,7 @@ const findings = Effect.gen(function* () {
   if (wrong.length === 0) {
     yield* collect(
       Effect.gen(function* () {
-        const all = yield* settings
+        const all = yield* Effect.flatMap(settings, consistent)
         const { endpointsOf } = yield* Effect.promise(() => import("../../layers/Backends.ts"))
         if (all.backend === "grpc") yield* endpointsOf(all)
         const { read: readAdminUsers } = yield* Effect.promise(() => import("../../layers/AdminUsers.ts"))

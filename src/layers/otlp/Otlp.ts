@@ -24,9 +24,9 @@ const decoded = (text: string): string => {
 /** `name=value,name=value`, values percent-encoded. Source: OpenTelemetry, OTLP exporter configuration. */
 export const headersOf = (text: string): Record<string, string> =>
   Object.fromEntries(
-    text.split(",").flatMap((pair) => {
+    text.split(",").map((pair) => {
       const at = pair.indexOf("=")
-      return at === -1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]]
+      return [pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]
     })
   )
 

@@ -89,4 +89,11 @@ describe("a limit that follows the delay", () => {
     assert.isAtLeast(value / 20, 25)
     assert.isAtMost(value / 20, 35)
   })
+
+  it("lets an exchange that is 60 ms away execute 3,000 a second, where the target is 30 ms above the round trip", () => {
+    const rate = (target_ms: number) =>
+      Math.min(3_000, settled(new AdaptiveLimit({ ...limits, target_ms }), 3_000, 60) / 0.06)
+    assert.isBelow(rate(30), 1_100)
+    assert.strictEqual(rate(90), 3_000)
+  })
 })
