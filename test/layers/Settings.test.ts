@@ -21,6 +21,7 @@ it.effect("have a default for every setting", () =>
     assert.strictEqual(all.environment, "testnet")
     assert.strictEqual(all.adminPassword, undefined)
     assert.strictEqual(all.commandTargetMs, limits.target_ms)
+    assert.isFalse(all.metricsPublic)
   })
 )
 
