@@ -77,6 +77,8 @@ const Main = Layer.unwrap(
 const explain = (error: { readonly _tag: string; readonly message: string; readonly cause?: unknown }): string => {
   const cause = error.cause instanceof Error ? error.cause.message : undefined
   if (error._tag === "ServeError") return `cannot listen: ${cause ?? error.message}; choose another PORT or HOST`
+  // its message names the setting, the cause what the system reported
+  if (error._tag === "SettingUnusable") return cause === undefined ? error.message : `${error.message}: ${cause}`
   const database = process.env["DATABASE_URL"] === undefined ? "DATA_DIR" : "DATABASE_URL"
   return error._tag === "SqlError" ? `${database}: ${cause ?? error.message}` : (cause ?? error.message)
 }

@@ -1,0 +1,35 @@
+/** A start that fails names the setting, what it accepts, and what the system reported. */
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect } from "effect"
+import { afterAll } from "vitest"
+import { serve } from "../../src/Serve.ts"
+import { temporaryFolder } from "../../verification/harness/Programs.ts"
+
+const folder = temporaryFolder("not-started")
+afterAll(() => folder.remove())
+
+const starts: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<string>]> = [
+  [{ RATE_PUBLIC: "0" }, "RATE_PUBLIC", "must be 1 or more"],
+  [{ JWT_SIGNING_KEY: "f00d" }, "JWT_SIGNING_KEY", "must be 64 hex digits"],
+  [{ WS_PING_INTERVAL_MS: "30000" }, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS"],
+  [{ BACKEND: "grpc" }, "BACKEND=grpc requires SEQUENCER_URL"],
+  [{ DATABASE_URL: "postgres://127.0.0.1:1/none" }, "DATABASE_URL requires BACKEND=grpc"],
+  [{ DATA_DIR: "/dev/null/data" }, "DATA_DIR: cannot create /dev/null/data", "ENOTDIR"],
+  [{ ADMIN_USERS_FILE: "/dev/null/users" }, "ADMIN_USERS_FILE: cannot read /dev/null/users", "ENOTDIR"]
+]
+
+describe("a gateway that does not start", () => {
+  for (const [environment, ...texts] of starts)
+    it.live(`names ${Object.keys(environment).join()}`, () =>
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(serve)
+        for (const text of ["The gateway did not start: ", ...texts]) assert.include(message, text)
+        assert.notInclude(message, "f00d")
+      }).pipe(
+        Effect.provideService(
+          ConfigProvider.ConfigProvider,
+          ConfigProvider.fromUnknown({ DATA_DIR: folder.path, PORT: "0", LOG_LEVEL: "error", ...environment })
+        )
+      )
+    )
+})
