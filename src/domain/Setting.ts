@@ -45,6 +45,21 @@ export const oneOf =
 /** A secret text, never displayed. */
 export const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
+/** An address with a secret, which no error quotes. As in libpq, commas may separate several hosts. */
+export const url =
+  (...protocols: ReadonlyArray<string>) =>
+  (name: string): Config.Config<Redacted.Redacted<string>> => {
+    const isUrl = (text: string) => URL.canParse(text) && protocols.includes(new URL(text).protocol)
+    const check = Schema.makeFilter((text: string) => {
+      const [, before, hosts, after] = /^([a-z]+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/u.exec(text) ?? []
+      return (
+        hosts?.split(",").every((host) => isUrl(`${before}${host}${after}`)) === true ||
+        `expected ${protocols[0]}//host`
+      )
+    })
+    return Config.schema(Schema.Redacted(Schema.String.check(check)), name)
+  }
+
 /** A whole number from `minimum` to `maximum`; without `maximum` as large as a number can be exact. */
 export const integer = (minimum: number, maximum?: number): Parser<number> => {
   const accepts = maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`

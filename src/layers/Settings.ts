@@ -17,6 +17,7 @@ import {
   port,
   redacted,
   timer,
+  url,
   type Values,
   withDefault
 } from "../domain/Setting.ts"
@@ -44,21 +45,6 @@ const environment = (name: string): Config.Config<Environment> =>
     Config.map((word) => environments[word])
   )
 const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
-const url =
-  (...protocols: ReadonlyArray<string>) =>
-  (name: string) =>
-    Config.schema(
-      Schema.Redacted(
-        Schema.String.check(
-          Schema.makeFilter(
-            (text) =>
-              (URL.canParse(text) && protocols.includes(new URL(text).protocol)) || `expected ${protocols[0]}//host`
-          )
-        )
-      ),
-      name
-    )
-
 const seed = (name: string) =>
   Config.schema(
     Schema.Redacted(Schema.String.check(Schema.isPattern(/^[\da-f]{64}$/iu, { message: "must be 64 hex digits" }))),
@@ -108,7 +94,7 @@ export const table = {
   ),
   databaseUrl: optional(
     "DATABASE_URL",
-    redacted,
+    url("postgres:", "postgresql:"),
     "postgres://user:password@host:port/database: the database that gateways share; default: SQLite in DATA_DIR"
   ),
   redisUrl: optional(

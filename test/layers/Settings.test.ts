@@ -3,7 +3,7 @@ import { Config, ConfigProvider, Effect, Layer } from "effect"
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { settings as backendSettings } from "../../src/backend/Settings.ts"
+import { settings as backendSettings, sharedSettings } from "../../src/backend/Settings.ts"
 import * as AdminUsers from "../../src/layers/AdminUsers.ts"
 import * as Backends from "../../src/layers/Backends.ts"
 import * as Cluster from "../../src/layers/Cluster.ts"
@@ -56,6 +56,22 @@ it.effect("name the invalid variable", () =>
     }
     for (const scheme of ["redis", "rediss"]) yield* read({ REDIS_URL: `${scheme}://localhost` })
     for (const scheme of ["nats", "tls"]) yield* read({ NATS_URL: `${scheme}://localhost` })
+    const journal = (JOURNAL_URL: string) =>
+      Effect.provideService(sharedSettings, ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({ JOURNAL_URL }))
+    for (const scheme of ["postgres", "postgresql"]) {
+      yield* read({ DATABASE_URL: `${scheme}://user:a,b@localhost/gateway` })
+      yield* journal(`${scheme}://user:a,b@one:5432,two:5432/journal`)
+    }
+    for (const address of [
+      "hush",
+      "mysql://user:hush@host",
+      "postgres://user:hush@host:port/db",
+      "postgres://u:hush@a,b:port"
+    ])
+      for (const error of [yield* Effect.flip(read({ DATABASE_URL: address })), yield* Effect.flip(journal(address))]) {
+        assert.match(String(error), /expected postgres:\/\/host[^]*(?:DATABASE|JOURNAL)_URL/u)
+        assert.notInclude(String(error), "hush")
+      }
     for (const [variable, value] of Object.entries({
       NATS_URL: "redis://localhost",
       ADMIN_PASSWORD: "eleven char",
