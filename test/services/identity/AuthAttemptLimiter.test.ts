@@ -139,6 +139,21 @@ describe("attempts", () => {
       assert.strictEqual(bucket.asked(), LIMIT + 2)
     })
   )
+  it.effect("that wait run when a check has ended, though one that waited behind them was interrupted", () =>
+    Effect.gen(function* () {
+      const { run } = make()
+      const gates = yield* Effect.replicateEffect(Deferred.make<string>(), LIMIT)
+      for (const gate of gates) yield* Effect.forkChild(run(Deferred.await(gate)), { startImmediately: true })
+      yield* Effect.replicateEffect(later, 10)
+      const [waiting, gone] = [yield* Effect.forkChild(run(Effect.succeed("ok"))), yield* Effect.forkChild(run(bad))]
+      yield* Effect.replicateEffect(later, 10)
+      yield* Fiber.interrupt(gone)
+      yield* Effect.replicateEffect(later, 10)
+      yield* Deferred.succeed(gates[0]!, "ok")
+      yield* Effect.replicateEffect(later, 100)
+      assert.isDefined(waiting.pollUnsafe())
+    })
+  )
   it.effect("all run if limits are reported and not enforced", () =>
     Effect.gen(function* () {
       const { run, seen } = make("report")
