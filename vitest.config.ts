@@ -2,12 +2,13 @@ import * as module from "node:module"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { defineConfig } from "vitest/config"
 
-/** Files that replace a module, which the files of one process share. */
+/** Files that replace a module or measure the heap, which the files of one process share. */
 const alone = [
   "test/backend/Restore.test.ts",
   "test/backend/journal/Backup.test.ts",
   "test/backend/journal/Snapshots.test.ts",
-  "test/layers/node/ProcessMetrics.test.ts"
+  "test/layers/node/ProcessMetrics.test.ts",
+  "test/services/identity/Grants.test.ts"
 ]
 
 /** Files that take more than a minute: they begin first, so that no worker ends long after the others. */
