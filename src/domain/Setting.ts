@@ -45,18 +45,12 @@ export const oneOf =
 /** A secret text, never displayed. */
 export const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
-/** An address with a secret, which no error quotes. As in libpq, commas may separate several hosts. */
+/** An address that may have a password, which no error quotes. `partsOf` divides one that names several servers. */
 export const url =
-  (...protocols: ReadonlyArray<string>) =>
+  (protocols: ReadonlyArray<string>, partsOf = (text: string): ReadonlyArray<string> => [text]) =>
   (name: string): Config.Config<Redacted.Redacted<string>> => {
     const isUrl = (text: string) => URL.canParse(text) && protocols.includes(new URL(text).protocol)
-    const check = Schema.makeFilter((text: string) => {
-      const [, before, hosts, after] = /^([a-z]+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/u.exec(text) ?? []
-      return (
-        hosts?.split(",").every((host) => isUrl(`${before}${host}${after}`)) === true ||
-        `expected ${protocols[0]}//host`
-      )
-    })
+    const check = Schema.makeFilter((text: string) => partsOf(text).every(isUrl) || `expected ${protocols[0]}//host`)
     return Config.schema(Schema.Redacted(Schema.String.check(check)), name)
   }
 

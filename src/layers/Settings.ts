@@ -94,17 +94,17 @@ export const table = {
   ),
   databaseUrl: optional(
     "DATABASE_URL",
-    url("postgres:", "postgresql:"),
+    url(["postgres:", "postgresql:"]),
     "postgres://user:password@host:port/database: the database that gateways share; default: SQLite in DATA_DIR"
   ),
   redisUrl: optional(
     "REDIS_URL",
-    url("redis:", "rediss:"),
+    url(["redis:", "rediss:"]),
     "redis://…: gateways share API-key nonces, rate limits, revocations and presence; unset: each gateway keeps its own"
   ),
   natsUrl: optional(
     "NATS_URL",
-    url("nats:", "tls:"),
+    url(["nats:", "tls:"]),
     "nats://…: read the event stream from a copy in JetStream; the gateway of the embedded backend or `npm run relay` writes it"
   ),
   backend: withDefault(
@@ -261,7 +261,7 @@ export const table = {
   ),
   otlpEndpoint: optional(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
-    url("http:", "https:"),
+    url(["http:", "https:"]),
     "http://…: base URL of an OTLP/HTTP collector for traces and logs; unset: no export"
   ),
   otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", headers, "headers for the collector: name=value,name=value"),

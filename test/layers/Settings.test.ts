@@ -72,7 +72,10 @@ it.effect("name the invalid variable", () =>
         assert.match(String(error), /expected postgres:\/\/host[^]*(?:DATABASE|JOURNAL)_URL/u)
         assert.notInclude(String(error), "hush")
       }
+    // several hosts have a meaning in a journal's address alone
     for (const [variable, value] of Object.entries({
+      REDIS_URL: "redis://one:1,two:2",
+      DATABASE_URL: "postgres://one:5432,two:5432/gateway",
       NATS_URL: "redis://localhost",
       ADMIN_PASSWORD: "eleven char",
       WITHDRAWAL_ADDRESS_DELAY_MS: "-1"

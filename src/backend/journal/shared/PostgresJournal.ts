@@ -21,6 +21,7 @@ import type { SqlError } from "effect/sql"
 import type { Turn } from "../Journal.ts"
 import type { Fork, Origin } from "../JournalSchema.ts"
 import { type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
+import { partsOf } from "./JournalUrl.ts"
 
 /** Time without a statement after which the server ends a session, in ms. */
 export const IDLE_MS = 1500
@@ -109,16 +110,9 @@ types.register<number | bigint>(PgTypes.OID.int8, {
 
 const lost = (cause: SqlError.SqlError): SessionLost => new SessionLost({ message: cause.message, cause })
 
-/**
- * The single addresses of a URL with several hosts, as libpq has them: `postgres://user@a:5432,b:5432/journal`. The first
- * that accepts writes is used.
- */
-export const addressesOf = (url: Redacted.Redacted<string>): ReadonlyArray<Redacted.Redacted<string>> => {
-  const text = Redacted.value(url)
-  const [, before, hosts, after] = /^([a-z]+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/u.exec(text) ?? []
-  if (hosts === undefined) return [url]
-  return hosts.split(",").map((host) => Redacted.make(`${before}${host}${after}`))
-}
+/** The single addresses of a URL with several hosts: {@link partsOf}. */
+export const addressesOf = (url: Redacted.Redacted<string>): ReadonlyArray<Redacted.Redacted<string>> =>
+  partsOf(Redacted.value(url)).map((address) => Redacted.make(address))
 
 const within = <A>(ms: number, call: Effect.Effect<A, SessionLost>): Effect.Effect<A, SessionLost> =>
   Effect.timeoutOrElse(call, {
