@@ -19,7 +19,11 @@ export interface Account {
   /** Position in the user stream; `stream_id` is empty before the first message. */
   readonly stream_id: string
   readonly seq: number
-  /** Whether the feed is connected; false: this is the last known state. */
+  /** Whether the feed is connected. */
+  readonly connected: boolean
+  /** Topics whose snapshots are due: from a resume that lost events until they arrive. Other topics can be newer meanwhile. */
+  readonly awaited: ReadonlyArray<string>
+  /** Whether the feed is connected and no snapshot is due; false: this is the last known state. */
   readonly live: boolean
   /** How often events could not be replayed, and snapshots replaced the state. */
   readonly holes: number
@@ -31,6 +35,8 @@ export const empty: Account = {
   balances: HashMap.empty(),
   stream_id: "",
   seq: 0,
+  connected: false,
+  awaited: [],
   live: false,
   holes: 0
 }
@@ -69,22 +75,43 @@ const records = (account: Account, { data, kind }: UserMessage): Partial<Account
   }
 }
 
+/** The account in which the feed is connected or not, and these snapshots are due. */
+const standing = (account: Account, connected: boolean, awaited: ReadonlyArray<string>): Account => ({
+  ...account,
+  connected,
+  awaited,
+  live: connected && awaited.length === 0
+})
+
+const receive = (account: Account, event: UserMessage): Account => {
+  const { seq, stream_id, type } = event.data
+  // the snapshots of one subscription can have different positions
+  const at = stream_id === account.stream_id ? Math.max(account.seq, seq) : seq
+  const next = { ...account, ...records(account, event), stream_id, seq: at }
+  if (type === "update" || account.awaited.length === 0) return next
+  const { awaited, connected } = account
+  return standing(
+    next,
+    connected,
+    awaited.filter((topic) => topic !== event.kind)
+  )
+}
+
 /** The account after an event. */
 export const apply = (account: Account, event: FeedEvent): Account => {
   switch (event.kind) {
     case "order":
     case "position":
     case "account_balance":
-    case "execution": {
-      const { seq, stream_id } = event.data
-      // the snapshots of one subscription can have different positions
-      const at = stream_id === account.stream_id ? Math.max(account.seq, seq) : seq
-      return { ...account, ...records(account, event), stream_id, seq: at }
-    }
+    case "execution":
+      return receive(account, event)
     case "state":
-      return { ...account, live: event.state.type === "live" }
-    case "resume":
-      return event.recovered ? account : { ...account, holes: account.holes + 1 }
+      return standing(account, event.state.type === "live", account.awaited)
+    case "resume": {
+      if (event.recovered) return account
+      const { awaited, connected, holes } = account
+      return standing({ ...account, holes: holes + 1 }, connected, [...new Set([...awaited, ...event.topics])])
+    }
     default:
       return account
   }

@@ -44,13 +44,12 @@ export type Kept<A> = Watched.Watched<A> & { readonly feed: Feed }
 export const account = Effect.fnUntraced(function* (
   open: Open
 ): Effect.fn.Return<Kept<Account.Account>, FeedEnded, Scope.Scope> {
-  const kept = Watched.make(Account.empty)
+  const kept = Watched.make<Account.Account>({ ...Account.empty, awaited: privateTopics })
   const whole = yield* Deferred.make<void, FeedEnded>()
-  const missing = new Set<string>(privateTopics)
   const onEvent = (event: FeedEvent): void => {
     const next = Account.apply(kept.get(), event)
     if (next !== kept.get()) kept.set(next)
-    if (missing.delete(event.kind) && missing.size === 0) Deferred.doneUnsafe(whole, Effect.void)
+    if (next.awaited.length === 0) Deferred.doneUnsafe(whole, Effect.void)
     const end = endOf(event)
     if (end !== undefined) Deferred.doneUnsafe(whole, Effect.fail(end))
   }

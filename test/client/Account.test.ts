@@ -50,3 +50,28 @@ it("counts a hole for each resume that lost events, and for no other", () => {
   })
   assert.strictEqual(after(resume(true), resume(false), resume(true), resume(true)).holes, 1)
 })
+
+it("is live while the feed is connected and no snapshot is due", () => {
+  const state = (type: "live" | "connecting"): FeedEvent => ({ kind: "state", state: { type, resume: undefined } })
+  const lost: FeedEvent = {
+    kind: "resume",
+    recovered: false,
+    topics: ["order", "account_balance"],
+    since: { stream_id: "s1", seq: 1 }
+  }
+  let account = after(state("live"), state("connecting"))
+  const steps = [
+    lost,
+    state("live"),
+    message("order", snapshot(9)),
+    message("order", update(10, 9)),
+    message("account_balance", update(11, 1)),
+    message("account_balance", snapshot(11)),
+    message("order", update(12, 10)),
+    state("connecting")
+  ].map((event) => {
+    account = Account.apply(account, event)
+    return account.live
+  })
+  assert.deepStrictEqual(steps, [false, false, false, false, false, true, true, false])
+})

@@ -23,9 +23,11 @@ export const compareUser = async (
     await until(
       () => `${name} is at ${account().seq}, live: ${account().live}; REST at ${rest.seq}`,
       async () => {
+        // the first snapshot has the newest position already, and the state is complete with the last one
+        if (!account().live || !checker.hasBegun) return false
         // some events are throttled and follow the last command by up to a second
-        if (account().live && account().seq > rest.seq) rest = await restStateOf(url, user)
-        return account().live && account().seq === rest.seq
+        if (account().seq > rest.seq) rest = await restStateOf(url, user)
+        return account().seq === rest.seq
       }
     )
     findings.faults.push(...differences(follower, rest))

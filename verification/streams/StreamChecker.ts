@@ -50,6 +50,11 @@ export class StreamChecker {
     this.findings = findings
   }
 
+  /** Whether every snapshot that is due has arrived. */
+  get hasBegun(): boolean {
+    return this.awaited.size === 0
+  }
+
   take(event: FeedEvent): void {
     if (event.kind === "resume") {
       if (event.recovered) this.findings.resumed++
