@@ -1,7 +1,7 @@
 /** How error texts quote input: in one line, escaped and truncated. Secrets are never quoted. */
 
-/** Longest quotation of a value, in characters, with escapes counted as written. */
-export const GIVEN_MAX = 64
+/** Longest quotation of a value, in characters, with escapes counted as written: an address is quoted whole. */
+export const GIVEN_MAX = 66
 
 /** Fields whose values are never quoted. */
 const SECRETS: ReadonlySet<string> = new Set([

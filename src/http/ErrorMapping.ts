@@ -15,7 +15,7 @@ import type { RefereeUnavailable } from "../services/Referee.ts"
 import type { DomainError } from "../services/DomainError.ts"
 import type { Outpaced } from "../services/rewards/RewardStore.ts"
 import type { CommandRefused, ReadError, SubmitError } from "../services/Sequencer.ts"
-import { refusedField } from "./FieldErrorText.ts"
+import { fieldOf, refusedField } from "./FieldErrorText.ts"
 import { CurrentRequest, type RequestState } from "./RequestState.ts"
 import { ofReason, type WireErrorOf } from "./WireError.ts"
 
@@ -44,28 +44,32 @@ export const limited = (state: RequestState, rate: Rate) => {
   return tooMany
 }
 
-/** The text of a refusal; that of a field names it, the given value and the accepted ones. "": the catalogue's. */
-const textOf = (reason: Reason, details: Details, message: string, valueOf: ValueOf): string => {
-  const { field } = details
-  return typeof field === "string" ? refusedField(reason, field, details, message, valueOf) : message
+interface Words {
+  readonly details?: Details
+  /** "": the catalogue's. */
+  readonly text: string
+}
+
+/** Facts and text of a refusal; where it is about a field, they name it, the given value and the accepted ones. */
+const refusalWords = (reason: Reason, details: Details | undefined, message: string, valueOf: ValueOf): Words => {
+  const facts = details ?? {}
+  const field = fieldOf(reason, facts, valueOf)
+  if (field === undefined) return { ...(details && { details }), text: message }
+  return { details: { ...facts, field }, text: refusedField(reason, field, facts, message, valueOf) }
 }
 
 /** Facts and text of a failure, for its caller. */
-const wordsOf = (failure: Failure, valueOf: ValueOf): { readonly details?: Details; readonly text: string } => {
+const wordsOf = (failure: Failure, valueOf: ValueOf): Words => {
   switch (failure._tag) {
     case "Refused":
-    case "ApiKeyRefused": {
+    case "ApiKeyRefused":
+    case "CommandRefused": {
       const { details, message = "", reason } = failure
-      return { details, text: textOf(reason, details, message, valueOf) }
+      return refusalWords(reason, details, message, valueOf)
     }
     case "AuthRefused": {
       const { details, reason, text = "" } = failure
-      return { details, text: textOf(reason, details, text, valueOf) }
-    }
-    case "CommandRefused": {
-      const { details, message, reason } = failure
-      // the sequencer's own words name the order
-      return { details, text: message === "" ? textOf(reason, details, message, valueOf) : message }
+      return refusalWords(reason, details, text, valueOf)
     }
     case "RefereeUnavailable":
       // only reads call the referee

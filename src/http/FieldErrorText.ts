@@ -9,27 +9,48 @@ const BY_REASON: { readonly [R in Reason]?: string } = {
   CodeExists: "a code that does not exist yet",
   DestinationNotFound: "a listed withdrawal address",
   DestinationNotListed: "a listed withdrawal address, from its effective_time on",
+  DuplicateOrderLinkId: "a value that was not used before",
   DuplicateRequestId: "an id that was not used before with other content",
   InvalidCursor: "next_page_cursor of the page before, with the same filters",
   InvalidDecimal: DECIMAL,
   InvalidNonce: "8 to 64 characters of A-Z, a-z, 0-9, - and _",
   InvalidPublicKey: "an Ed25519 public key: 32 bytes as hex, 0x-hex, base64 or base64url",
+  LeverageUnchanged: "another value than the current leverage",
+  OrderNotFound: "an order of this sub-account and market",
+  PositionNotFound: "a market in which the sub-account has a position",
   ReferralCodeNotFound: "the referral code of a user",
   SelfReferral: "the referral code of a user whom you did not refer",
   SlugTaken: "a slug that no competition has",
+  SubAccountNotFound: "the address of an own sub-account",
   SymbolNotFound: "the symbol of a market, such as BTC-USDC",
   TooManyDecimals: DECIMAL
 }
 
+/** Fields whose value a reason refuses, for refusals that name no field: a backend need not know the names of the API. */
+const FIELDS: { readonly [R in Reason]?: ReadonlyArray<string> } = {
+  DuplicateOrderLinkId: ["order_link_id"],
+  LeverageUnchanged: ["leverage"],
+  OrderNotFound: ["order_id", "order_link_id"],
+  OrderVersionMismatch: ["order_iv"],
+  PositionNotFound: ["symbol"],
+  SubAccountNotFound: ["sub_account_address"]
+}
+
+/** The field that a refusal is about: the one that it names, else the first of its reason that the request has. */
+export const fieldOf = (reason: Reason, { field }: Details, valueOf: (field: string) => unknown): string | undefined =>
+  typeof field === "string" ? field : FIELDS[reason]?.find((name) => valueOf(name) !== undefined)
+
 const acceptedBy = (reason: Reason, facts: Details, message: string): string | undefined => {
   const said = /^expected (.+)$/u.exec(message)?.[1]
   if (said !== undefined) return said
-  const { max, min, nearest, step } = facts
+  const { max, min, nearest, step, version } = facts
   switch (reason) {
     case "NotMultipleOfStep":
     case "NotMultipleOfTick":
       if (step === undefined) return undefined
       return `a multiple of ${step}${Array.isArray(nearest) ? `; nearest: ${nearest.join(", ")}` : ""}`
+    case "OrderVersionMismatch":
+      return version === undefined ? undefined : `${version}, the order's version`
     case "OutOfRange":
       return min === undefined || max === undefined ? undefined : `a value from ${min} to ${max}`
     default:
@@ -49,7 +70,9 @@ export const refusedField = (
   if (message.startsWith(`${field}: expected `)) return message
   const accepted = acceptedBy(reason, facts, message)
   const value = valueOf(field)
-  return accepted === undefined
-    ? `${fieldText(field, "another value", value)}: ${message === "" ? textOf(reason) : message}`
-    : fieldText(field, accepted, value)
+  if (accepted !== undefined) return fieldText(field, accepted, value)
+  const bounds = (["min", "max"] as const).flatMap((name) =>
+    facts[name] === undefined ? [] : `${name} ${facts[name]}`
+  )
+  return `${fieldText(field, "another value", value)}: ${[message === "" ? textOf(reason) : message, ...bounds].join("; ")}`
 }

@@ -83,10 +83,8 @@ describe("an amend that is refused when it is processed", () => {
       const answer = await post("/order/amend", user, { order_id, ...change })
       assert.deepStrictEqual([answer.status, answer.body.details], [status, details])
       const { reject_message, version, ...record } = await orderOf(order_id)
-      assert.deepStrictEqual(
-        [record["reject_reason"], reject_message, version],
-        [reject_reason, answer.body.message, 1]
-      )
+      assert.deepStrictEqual([record["reject_reason"], version], [reject_reason, 1])
+      assert.include(answer.body.message, reject_message)
       await post("/order/cancel", user, { order_id })
     })
 
@@ -98,9 +96,13 @@ describe("an amend that is refused when it is processed", () => {
       [answer.status, answer.body.details],
       [400, { reason: "InvalidQty", field: "qty", cum_exec_qty: "0.004" }]
     )
-    assert.strictEqual(answer.body.message, "qty 0.003 must exceed 0.004, which is filled already")
+    assert.strictEqual(
+      answer.body.message,
+      'qty: expected another value, got "0.003": qty 0.003 must exceed 0.004, which is filled already'
+    )
     const other = await post("/order/amend", user, { order_id, qty: "0.02", order_iv: 7 })
-    assert.deepStrictEqual([other.status, other.body.details], [409, { reason: "OrderVersionMismatch", version: 1 }])
+    const mismatch = { reason: "OrderVersionMismatch", version: 1, field: "order_iv" }
+    assert.deepStrictEqual([other.status, other.body.details], [409, mismatch])
     await post("/order/cancel", user, { order_id })
   })
 
@@ -189,8 +191,8 @@ describe("a refusal", () => {
     await said({ ...gtt, expire_time: "1767225600000" }, "InvalidField", "expire_time", `${time}, got "1767225600000"`)
     await said({ post_only: "yes" }, "InvalidField", "post_only", 'post_only: expected true or false, got "yes"')
     await said({ trigger: [] }, "InvalidField", "trigger", "trigger: expected an object, got a list of 0")
-    const long = "9".repeat(65)
-    await said({ expire_time: long }, "InvalidField", "expire_time", `${time}, got "${"9".repeat(64)}…"`)
+    const long = "9".repeat(67)
+    await said({ expire_time: long }, "InvalidField", "expire_time", `${time}, got "${"9".repeat(66)}…"`)
   })
 
   it("of a used transfer_id, withdrawal_id or deposit names that id, not command_id", async () => {
@@ -210,7 +212,8 @@ describe("a refusal", () => {
     assert.strictEqual((await move("1")).status, 200)
     const { body, status } = await move("2")
     assert.deepStrictEqual([status, body.details], [409, { reason: "DuplicateRequestId", field: "transfer_id" }])
-    assert.strictEqual(body.message, "transfer_id was used before with other content")
+    const accepted = "expected an id that was not used before with other content"
+    assert.strictEqual(body.message, `transfer_id: ${accepted}, got "${transfer_id}"`)
     const withdrawal_id = randomUUID()
     const withdraw = (amount: string) =>
       call(exchange, "POST", "/api/v1/account/withdrawals", {
@@ -224,7 +227,7 @@ describe("a refusal", () => {
       [
         409,
         { reason: "DuplicateRequestId", field: "withdrawal_id" },
-        "withdrawal_id was used before with other content"
+        `withdrawal_id: ${accepted}, got "${withdrawal_id}"`
       ]
     )
   })

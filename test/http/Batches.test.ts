@@ -66,7 +66,7 @@ describe("a batch", () => {
     assert.deepInclude(answer.list[0], {
       code: "CONFLICT",
       order_link_id: "b-1",
-      details: { reason: "DuplicateOrderLinkId", order_id: orderId }
+      details: { reason: "DuplicateOrderLinkId", order_id: orderId, field: "order_link_id" }
     })
   })
 

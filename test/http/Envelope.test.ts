@@ -403,7 +403,10 @@ describe("answers", () => {
     const signed = await fetch("GET", "/api/v1/user/me", { authorization: null, headers: { "x-api-key": "k" } })
     assert.deepInclude(await refusal(signed), { message: text, details: { reason: "StaleTimestamp" } })
     const refused = await refusal(await fetch("POST", CREATE, { body: order }))
-    assert.strictEqual(refused.message, "order a-1: beyond the band")
+    assert.strictEqual(
+      refused.message,
+      `price: expected another value, got "${order.price}": order a-1: beyond the band`
+    )
     assert.deepStrictEqual(refused.details, { reason: "OutOfRange", field: "price" })
     await dispose()
   })

@@ -21,8 +21,15 @@ const ASSET = "USDC"
 export type FundsFailure<R extends Reason, T extends CommandType> =
   DomainError<R | UnhealthyReason | "InvalidField" | "OutOfRange" | "SubAccountNotFound"> | CommandFailure<T>
 
-const notFound = new DomainError("SubAccountNotFound")
+const notFoundIn = (field: string) => new DomainError("SubAccountNotFound", { field })
+const notFound = notFoundIn("sub_account_address")
 const disabled = new DomainError("ModuleDisabled")
+/** A backend need not say which of the two it misses. */
+const notBoth = new DomainError(
+  "SubAccountNotFound",
+  {},
+  "from_sub_account_address and to_sub_account_address: expected the addresses of own sub-accounts"
+)
 const sameAccount = new DomainError(
   "InvalidField",
   { field: "to_sub_account_address" },
@@ -122,7 +129,8 @@ export class Funds extends Context.Service<
             const { transfer_id, from_sub_account_address: from, to_sub_account_address: to, asset, amount } = body
             const wrong = wrongAmount(asset, amount) ?? (from === to ? sameAccount : undefined)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
-            if (!sees(caller, from) || !sees(caller, to)) return yield* Effect.fail(notFound)
+            if (!sees(caller, from)) return yield* Effect.fail(notFoundIn("from_sub_account_address"))
+            if (!sees(caller, to)) return yield* Effect.fail(notFoundIn("to_sub_account_address"))
             yield* availability.sequencer
             const ack = yield* submit(sequencer, {
               command_id: commandIdOf("transfer", caller.user_id, transfer_id),
@@ -135,7 +143,11 @@ export class Funds extends Context.Service<
                 asset,
                 amount: Decimal.canonical(amount)
               }
-            })
+            }).pipe(
+              Effect.catchTag("CommandRefused", (refused) =>
+                Effect.fail(refused.reason === "SubAccountNotFound" ? notBoth : refused)
+              )
+            )
             const { status } = yield* movementOf(ack)
             return { transfer_id, status }
           }),
