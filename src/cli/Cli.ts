@@ -17,12 +17,16 @@ const urlOf = (flags: ReadonlyArray<string>) =>
       : Effect.orElseSucceed(Config.String("GATEWAY_URL"), () => "http://127.0.0.1:3010")
   })
 
+/** The text of a wrong call, without the words that the library puts before the text of a schema or a filter. */
+const messageOf = ({ message }: { readonly message: string }): string =>
+  message.replace(/Expected: (?:Schema validation failed: )?expected /u, "Expected: ")
+
 /** Prints only the errors of a wrong call, because a page of help would hide them. */
 const presenter = (json: boolean): CliOutput.Presenter => ({
   present: (event) => {
     switch (event._tag) {
       case "InvalidInvocation": {
-        const messages = event.errors.map(({ message }) => message)
+        const messages = event.errors.map(messageOf)
         const help = `${event.commandPath.join(" ")} --help`
         return Console.error(
           json

@@ -126,6 +126,25 @@ describe("with --json", () => {
     assert.deepStrictEqual(await as("order", "cancel-all"), [])
   })
 
+  it("fails where the exchange rejects the order, and prints it", async () => {
+    await value("keys", "new", "--key", "poor")
+    const { exit, values } = await run(["order", "create", "BTC-USDC", "Buy", "1", "--price", "58000", "--key", "poor"])
+    assert.isTrue(Exit.isFailure(exit))
+    const [{ order }] = values
+    assert.deepInclude(order, { order_status: "Rejected", reject_reason: "EcInsufficientBalance", side: "Buy" })
+  })
+
+  it("refuses flags of an order that would have no effect", async () => {
+    const create = ["order", "create", "BTC-USDC", "buy", "0.001"]
+    const trigger = await failure([...create, "--trigger-by", "mark", "--key", "poor"])
+    assert.deepInclude(trigger, { code: "USAGE", hint: "see gateway order create --help" })
+    assert.include(trigger.message, "--trigger-by: expected --trigger, --take-profit or --stop-loss")
+    const times = ["--price", "58000", "--time-in-force", "IOC", "--expires-in", "60"]
+    const expiry = await failure([...create, ...times, "--key", "poor"])
+    assert.include(expiry.message, "--time-in-force: expected none with --expires-in")
+    assert.deepStrictEqual(await value("order", "list", "--key", "poor"), [])
+  })
+
   it("prints a code and a hint for every failure", async () => {
     assert.deepInclude(await failure(["login", "--key", "nobody"]), {
       code: "KEY",

@@ -11,7 +11,7 @@ import { BATCH_ORDERS_MAX } from "../../domain/OrderForm.ts"
 import { type Figures, outcomeOf, statusOf } from "../../domain/OrderWords.ts"
 import { LIMIT_DEFAULT, LIMIT_MAX } from "../../domain/Page.ts"
 import { type BatchResult, type BatchResults, CreateBatchBody } from "../../http/api/OrderBodies.ts"
-import { OutputFinished } from "../ErrorOutput.ts"
+import { CliError, OutputFinished } from "../ErrorOutput.ts"
 import { bodyOf, file, optionally } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
 import * as Live from "../Live.ts"
@@ -32,7 +32,9 @@ const price = Flag.String("price").pipe(
 const order = Argument.String("order").pipe(Argument.withDescription("order_id, or your order_link_id"))
 const nameOf = (text: string) => (isUuid(text) ? { order_id: text } : { order_link_id: text })
 
-const sideOf = (side: "buy" | "sell"): Side => (side === "buy" ? "Buy" : "Sell")
+/** The command line is written in lower case; the API's own words, which tables show, are accepted as well. */
+const SIDES = ["buy", "sell", "Buy", "Sell"] as const
+const sideOf = (side: (typeof SIDES)[number]): Side => (side === "buy" || side === "Buy" ? "Buy" : "Sell")
 
 const printedRef =
   (what: string) =>
@@ -53,7 +55,8 @@ const outcomeText = (order: Order, paint: Paint): string => {
 
 /**
  * Prints an accepted command and what became of its order. The gateway answers reads after it with the events of the command
- * (docs/contract/orders.md#acknowledgement). The command was accepted, so an error of the read fails nothing.
+ * (docs/contract/orders.md#acknowledgement). The command was accepted, so an error of the read fails nothing; an order that
+ * the exchange rejected at its turn does.
  */
 export const showOutcome = Effect.fnUntraced(function* (what: string, client: Client, ref: OrderRef) {
   const { order_id } = ref
@@ -65,6 +68,7 @@ export const showOutcome = Effect.fnUntraced(function* (what: string, client: Cl
       order === undefined ? "its state cannot be read now; see gateway order list --history" : outcomeText(order, paint)
     ].join("\n")
   )
+  if (order?.order_status === "Rejected") return yield* new OutputFinished()
 })
 
 const triggerBy = Flag.Literals("trigger-by", ["last", "mark", "index"]).pipe(
@@ -112,11 +116,27 @@ const triggersOf = ({ stopLoss, takeProfit, trigger, triggerBy }: TriggerFlags) 
   }
 }
 
+const usage = (message: string) => new CliError({ code: "USAGE", message, hint: "see gateway order create --help" })
+
+/** A flag of a new order that has no effect beside the others: the order would be another one than the caller means. */
+const ineffective = (
+  input: TriggerFlags & { readonly timeInForce: Option.Option<string>; readonly expiresIn: Option.Option<number> }
+): CliError | undefined => {
+  const { expiresIn, stopLoss, takeProfit, timeInForce, trigger, triggerBy } = input
+  if (Option.isSome(triggerBy) && [trigger, takeProfit, stopLoss].every(Option.isNone))
+    return usage("--trigger-by: expected --trigger, --take-profit or --stop-loss with it, got none of them")
+  if (Option.isSome(expiresIn) && Option.isSome(timeInForce))
+    return usage(
+      `--time-in-force: expected none with --expires-in, which makes the order GTT, got ${timeInForce.value}`
+    )
+  return undefined
+}
+
 const create = Command.make(
   "create",
   {
     symbol,
-    side: Argument.Literals("side", ["buy", "sell"]),
+    side: Argument.Literals("side", SIDES).pipe(Argument.withDescription("buy or sell")),
     qty: Argument.String("qty").pipe(
       Argument.withDescription("Quantity in the base asset"),
       Argument.withSchema(Decimal)
@@ -149,6 +169,8 @@ const create = Command.make(
     subAccount
   },
   Effect.fnUntraced(function* (input) {
+    const wrong = ineffective(input)
+    if (wrong !== undefined) return yield* wrong
     const { client, wallet } = yield* Gateway.trader
     const now = yield* Clock.currentTimeMillis
     const ref = yield* client.order.create({
@@ -324,7 +346,7 @@ const list = Command.make(
   "list",
   {
     symbol: oneMarket,
-    side: Flag.Literals("side", ["buy", "sell"]).pipe(Flag.withDescription("One side only"), Flag.optional),
+    side: Flag.Literals("side", SIDES).pipe(Flag.withDescription("One side only, buy or sell"), Flag.optional),
     history: Flag.Boolean("history").pipe(Flag.withDescription("Include final orders"), Flag.withDefault(false)),
     limit,
     ...Live.watching

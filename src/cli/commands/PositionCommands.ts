@@ -119,8 +119,8 @@ const close = Command.make(
   Effect.fnUntraced(function* (input) {
     const { client, wallet } = yield* Gateway.trader
     const sub_account_address = Gateway.vaultOf(wallet, input.subAccount)
-    const { list } = yield* client.position.list({ query: { symbol: input.symbol } })
-    const position = list.find((each) => each.sub_account_address === sub_account_address && each.size !== "0")
+    const { list } = yield* client.position.list({ query: { symbol: input.symbol, sub_account_address } })
+    const position = list.find(({ size }) => size !== "0")
     if (position === undefined)
       return yield* new CliError({ code: "NOT_FOUND", message: `no position in ${input.symbol}` })
     const ref = yield* client.order.create({
