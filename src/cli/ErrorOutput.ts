@@ -41,6 +41,13 @@ interface ApiError {
 const isApiError = (error: object): error is ApiError =>
   "code" in error && typeof error.code === "string" && "message" in error && typeof error.message === "string"
 
+/** A request or a response that does not match its schema: the library writes each fault and, in the next line, its path. */
+const inOneLine = ({ message }: Schema.SchemaError): string =>
+  message.replace(/(.+)\n +at (.+)/gu, (_, what: string, path: string) => {
+    const names = Array.from(path.matchAll(/\["?([^"\]]+)"?\]/gu), ([, name]) => name)
+    return `${names.join(".")}: ${what.replace(/^Expected/u, "expected")}`
+  })
+
 /** Converts any error to its printed form. It contains no secret, because no error of the client carries one. */
 export const toPrinted = (error: unknown, url: string): PrintedError => {
   if (typeof error !== "object" || error === null) return { code: "INTERNAL", message: String(error) }
@@ -56,6 +63,7 @@ export const toPrinted = (error: unknown, url: string): PrintedError => {
       hint: "start one with gateway serve, or set --url or GATEWAY_URL to another"
     }
   }
+  if (Schema.isSchemaError(error)) return { code: "SchemaError", message: inOneLine(error) }
   if (_tag === "FeedEnded") return { code: "FEED_ENDED", message: `the feed ended: ${String(message)}` }
   if (isApiError(error)) {
     const { code, details } = error

@@ -1,6 +1,7 @@
 /** Flags that all commands share. */
 import { Config, Effect, FileSystem, Option, Schema } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
+import { ofIssue } from "../domain/SchemaErrorText.ts"
 import { CliError } from "./ErrorOutput.ts"
 
 export const Json = GlobalFlag.Setting("json")({
@@ -43,14 +44,31 @@ export const optionally = <K extends string, A>(key: K, value: Option.Option<A>)
 
 export const file = Flag.String("file").pipe(Flag.withDescription("JSON file with the request body of the API"))
 
-/** Reads a JSON file and decodes it with a schema. */
+/** The value at a path such as `orders.0.qty`. */
+const valueAt = (value: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>(
+      (at, name) =>
+        typeof at === "object" && at !== null ? Object.getOwnPropertyDescriptor(at, name)?.value : undefined,
+      value
+    )
+
+/**
+ * Reads a JSON file and decodes it with a schema. An unknown field is an error: without it the request would be another one, such
+ * as an order that opens a position where `reduce_only` is misspelt.
+ */
 export const bodyOf = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>>(schema: S, path: string) {
   const fs = yield* FileSystem.FileSystem
   const refused = (message: string) => new CliError({ code: "USAGE", message: `${path}: ${message}` })
   const text = yield* Effect.mapError(fs.readFileString(path), ({ reason }) =>
     refused(`cannot be read: ${reason._tag}`)
   )
-  return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text).pipe(
-    Effect.mapError(({ message }) => refused(message))
+  const value = yield* Effect.try({
+    try: () => JSON.parse(text) as unknown,
+    catch: (error) => refused(`expected JSON: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  return yield* Schema.decodeUnknownEffect(schema, { onExcessProperty: "error" })(value).pipe(
+    Effect.mapError(({ issue }) => refused(ofIssue(issue, (field) => valueAt(value, field)).message))
   )
 })

@@ -3,9 +3,9 @@ import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { Reason } from "../domain/Reason.ts"
+import { ofIssue } from "../domain/SchemaErrorText.ts"
 import { unknownField } from "../domain/UnknownNames.ts"
 import type { RequestState } from "./RequestState.ts"
-import { ofIssue } from "./SchemaErrorText.ts"
 import { BadJson } from "./StrictJson.ts"
 import { internal, ofReason, WireError, type WireErrorOf } from "./WireError.ts"
 
@@ -59,12 +59,8 @@ export const ofCause = <E>(
   // an INTERNAL error was logged where it was made
   if (error instanceof WireError) return Effect.succeed(write(state, error))
   if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
-    return Effect.succeed(
-      write(
-        state,
-        ofIssue(error.cause.issue, (field) => state.valueOf(field))
-      )
-    )
+    const { facts, message, reason } = ofIssue(error.cause.issue, (field) => state.valueOf(field))
+    return Effect.succeed(write(state, ofReason(reason, facts, { message })))
   }
   if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
     return Effect.succeed(write(state, unread))

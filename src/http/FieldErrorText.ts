@@ -1,12 +1,15 @@
 /** The text of a field that a rule behind the schemas refused. Source: docs/contract/conventions.md#errors. */
 import { type Details, type Reason, textOf } from "../domain/Reason.ts"
 import { fieldText } from "../domain/InputText.ts"
-import { DECIMAL } from "./SchemaErrorText.ts"
+import { DECIMAL } from "../domain/SchemaErrorText.ts"
 
 /** What a field accepts that is refused for this reason, where the reason alone says it. */
 const BY_REASON: { readonly [R in Reason]?: string } = {
+  AccessCodeNotFound: "the id of an access code",
   AlreadyClaimed: "a reward that is not claimed yet",
+  ApiKeyNotFound: "the id of an own API key",
   CodeExists: "a code that does not exist yet",
+  CompetitionNotFound: "the id of a competition",
   DestinationNotFound: "a listed withdrawal address",
   DestinationNotListed: "a listed withdrawal address, from its effective_time on",
   DuplicateOrderLinkId: "a value that was not used before",
@@ -19,6 +22,7 @@ const BY_REASON: { readonly [R in Reason]?: string } = {
   OrderNotFound: "an order of this sub-account and market",
   PositionNotFound: "a market in which the sub-account has a position",
   ReferralCodeNotFound: "the referral code of a user",
+  RewardNotFound: "the id of an own reward",
   SelfReferral: "the referral code of a user whom you did not refer",
   SlugTaken: "a slug that no competition has",
   SubAccountNotFound: "the address of an own sub-account",
@@ -26,13 +30,17 @@ const BY_REASON: { readonly [R in Reason]?: string } = {
   TooManyDecimals: DECIMAL
 }
 
-/** Fields whose value a reason refuses, for refusals that name no field: a backend need not know the names of the API. */
+/** Fields whose value a reason refuses, for refusals that name none: a backend need not know the fields of the API. */
 const FIELDS: { readonly [R in Reason]?: ReadonlyArray<string> } = {
+  AccessCodeNotFound: ["code_id"],
+  ApiKeyNotFound: ["api_key_id"],
+  CompetitionNotFound: ["competition_id"],
   DuplicateOrderLinkId: ["order_link_id"],
   LeverageUnchanged: ["leverage"],
   OrderNotFound: ["order_id", "order_link_id"],
   OrderVersionMismatch: ["order_iv"],
   PositionNotFound: ["symbol"],
+  RewardNotFound: ["reward_id"],
   SubAccountNotFound: ["sub_account_address"]
 }
 

@@ -145,6 +145,37 @@ describe("with --json", () => {
     assert.deepStrictEqual(await value("order", "list", "--key", "poor"), [])
   })
 
+  it("names the field of a file or a flag that is refused", async () => {
+    const path = join(home, "orders.json")
+    const own = await value("keys", "show", "--key", "poor")
+    const order = {
+      sub_account_address: own.sub_account_address,
+      symbol: "BTC-USDC",
+      side: "Buy",
+      order_type: "Market"
+    }
+    const refused = async (text: string) => {
+      writeFileSync(path, text)
+      const { code, message } = await failure(["order", "batch", "--file", path, "--key", "poor"])
+      return [code, message.replace(`${path}: `, "")]
+    }
+    // without the field the order would open a position
+    assert.deepStrictEqual(await refused(JSON.stringify({ orders: [{ ...order, qty: "0.001", reduceOnly: true }] })), [
+      "USAGE",
+      "unknown field orders.0.reduceOnly; did you mean reduce_only?"
+    ])
+    assert.deepStrictEqual(await refused(JSON.stringify({ orders: [] })), [
+      "USAGE",
+      "orders: expected a list of 1 to 20 items, got a list of 0"
+    ])
+    assert.match((await refused("{"))[1]!, /^expected JSON: /u)
+    const label = await failure(["admin", "codes", "new", "--label", "x".repeat(65)])
+    assert.deepStrictEqual(label, {
+      code: "SchemaError",
+      message: "label: expected a value with a length of at most 64"
+    })
+  })
+
   it("prints a code and a hint for every failure", async () => {
     assert.deepInclude(await failure(["login", "--key", "nobody"]), {
       code: "KEY",

@@ -82,7 +82,7 @@ describe("gateway mcp", { timeout: 120_000 }, () => {
 
   it("places an order within its limits, refuses one above them, and cancels", async () => {
     const limits = ["--symbol", SYMBOL, "--max-order", "100", "--max-total", "150"]
-    const { call, names } = await start("--trade", ...limits)
+    const { call, client, names } = await start("--trade", ...limits)
     assert.includeMembers(names, ["get_positions", "place_order", "cancel_order"])
     const order = { symbol: SYMBOL, side: "Buy", price, time_in_force: "PostOnly" }
 
@@ -95,6 +95,15 @@ describe("gateway mcp", { timeout: 120_000 }, () => {
       code: "LIMIT",
       message: `symbol is ETH-USDC; this server may trade ${SYMBOL}`
     })
+
+    // without the parameter it would be an order that opens a position
+    const { tools } = await client.listTools()
+    assert.isTrue(tools.every(({ inputSchema }) => inputSchema["additionalProperties"] === false))
+    const misspelt = { ...order, qty: "0.001", reduceOnly: true }
+    const { content, isError } = await client.callTool({ name: "place_order", arguments: misspelt })
+    assert.isTrue(isError)
+    assert.match(JSON.stringify(content), /Invalid parameters for tool 'place_order'.*reduceOnly/u)
+    assert.deepStrictEqual((await owner.order.realtime({})).list, [])
 
     const placed = await call("place_order", { ...order, qty: "0.001" })
     assert.isFalse(placed.isError, JSON.stringify(placed.value))

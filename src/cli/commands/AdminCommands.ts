@@ -10,6 +10,19 @@ import { CliError } from "../ErrorOutput.ts"
 import { bodyOf, file, optionally } from "../Flags.ts"
 import { type Column, facts, type Paint, show, table, time } from "../Show.ts"
 
+/** A whole number from 1 on; the default is 1. */
+const count = (name: string, about: string, max = Infinity) => {
+  const accepted = max === Infinity ? "1 or more" : `1 to ${max}`
+  return Flag.Int(name).pipe(
+    Flag.withDescription(`${about}, ${accepted}; default: 1`),
+    Flag.filter(
+      (value) => value >= 1 && value <= max,
+      () => `expected ${accepted}`
+    ),
+    Flag.withDefault(1)
+  )
+}
+
 const label = Flag.String("label").pipe(Flag.withDescription("At most 64 characters"), Flag.optional)
 
 const codeColumns: ReadonlyArray<Column<AccessCode & { readonly code?: string }>> = [
@@ -24,8 +37,8 @@ const codeColumns: ReadonlyArray<Column<AccessCode & { readonly code?: string }>
 const newCodes = Command.make(
   "new",
   {
-    count: Flag.Int("count").pipe(Flag.withDescription("Number of codes, 1 to 1000"), Flag.withDefault(1)),
-    maxUses: Flag.Int("max-uses").pipe(Flag.withDescription("Wallets that may use each code"), Flag.withDefault(1)),
+    count: count("count", "Number of codes", 1_000),
+    maxUses: count("max-uses", "Wallets that may use each code"),
     label
   },
   Effect.fnUntraced(function* ({ count, label, maxUses }) {

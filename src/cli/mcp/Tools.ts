@@ -1,4 +1,7 @@
-/** The tools of `gateway mcp`, in three sets: market data, the account, trading. Records are those of the REST API. */
+/**
+ * The tools of `gateway mcp`, in three sets: market data, the account, trading. Records are those of the REST API. All are strict:
+ * an unknown parameter is refused, because without it an order would be another one than the caller means.
+ */
 import { Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { Balance } from "../../domain/Account.ts"
@@ -34,6 +37,7 @@ const reads = <const Name extends string, P extends Schema.Constraint, S extends
   success: S
 ) =>
   Tool.make(name, { description, parameters, success, failure: Failure })
+    .annotate(Tool.Strict, true)
     .annotate(Tool.Readonly, true)
     .annotate(Tool.Destructive, false)
     .annotate(Tool.Idempotent, true)
@@ -82,13 +86,16 @@ export const tradingTools = Toolkit.make(
     }),
     success: OrderRef,
     failure: Failure
-  }).annotate(Tool.Destructive, true),
+  })
+    .annotate(Tool.Strict, true)
+    .annotate(Tool.Destructive, true),
   Tool.make("cancel_order", {
     description: "Cancel an open order",
     parameters: Schema.Struct({ symbol, order_id: Schema.String.annotate({ description: "order_id of the order" }) }),
     success: OrderRef,
     failure: Failure
   })
+    .annotate(Tool.Strict, true)
     .annotate(Tool.Destructive, true)
     .annotate(Tool.Idempotent, true),
   Tool.make("cancel_all_orders", {
@@ -97,6 +104,7 @@ export const tradingTools = Toolkit.make(
     success: list(OrderRef),
     failure: Failure
   })
+    .annotate(Tool.Strict, true)
     .annotate(Tool.Destructive, true)
     .annotate(Tool.Idempotent, true)
 )

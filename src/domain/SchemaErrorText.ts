@@ -3,9 +3,9 @@
  * Source: docs/contract/conventions.md#reasons.
  */
 import { SchemaAST, type SchemaIssue } from "effect"
-import type { Details } from "../domain/Reason.ts"
-import { fieldText } from "../domain/InputText.ts"
-import { ofReason, type WireError } from "./WireError.ts"
+import { fieldText } from "./InputText.ts"
+import type { Details, Reason } from "./Reason.ts"
+import { unknownField } from "./UnknownNames.ts"
 
 /** Such as `{ id: "effect/schema/isBetween", payload: { minimum: 1, maximum: 5 } }`. */
 interface Representation {
@@ -119,8 +119,15 @@ const rangeOf = (check: SchemaIssue.Filter): Details | undefined => {
   }
 }
 
-/** The error of a schema issue. `valueOf` returns the value of a field as sent. */
-export const ofIssue = (issue: SchemaIssue.Issue, valueOf: (field: string) => unknown): WireError => {
+/** Why an input is refused. */
+export interface Refusal {
+  readonly reason: Reason
+  readonly facts: Details
+  readonly message: string
+}
+
+/** The refusal that a schema issue means. `valueOf` returns the value of a field as sent. */
+export const ofIssue = (issue: SchemaIssue.Issue, valueOf: (field: string) => unknown): Refusal => {
   const path: Array<PropertyKey> = []
   let root: SchemaAST.AST | undefined
   let node: SchemaIssue.Issue = issue
@@ -153,16 +160,22 @@ export const ofIssue = (issue: SchemaIssue.Issue, valueOf: (field: string) => un
   const field = path.map(String).join(".")
   const ast = path.reduce(member, root)
   const value = valueOf(field)
+  if (node._tag === "UnexpectedKey") {
+    const known = path.slice(0, -1).reduce(member, root)
+    const names = known?._tag === "Objects" ? known.propertySignatures.map(({ name }) => String(name)) : []
+    const { facts, field: unknown, message } = unknownField(field, new Set(names))
+    return { reason: "UnknownField", facts: { field: unknown, ...facts }, message }
+  }
   const message = fieldText(field, ast === undefined ? "another value" : accepted(ast), value)
   const facts = field === "" ? {} : { field }
-  if (node._tag === "MissingKey") return ofReason("MissingField", facts, { message })
+  if (node._tag === "MissingKey") return { reason: "MissingField", facts, message }
   const name = ast === undefined ? undefined : SchemaAST.resolveIdentifier(ast)
   if (name === "Decimal" || name === "SignedDecimal") {
     const tooMany = typeof value === "string" && TOO_MANY_DECIMALS.test(value)
-    return ofReason(tooMany ? "TooManyDecimals" : "InvalidDecimal", facts, { message })
+    return { reason: tooMany ? "TooManyDecimals" : "InvalidDecimal", facts, message }
   }
   const bounds = check === undefined ? undefined : rangeOf(check)
   return bounds === undefined
-    ? ofReason("InvalidField", facts, { message })
-    : ofReason("OutOfRange", { ...facts, ...bounds }, { message })
+    ? { reason: "InvalidField", facts, message }
+    : { reason: "OutOfRange", facts: { ...facts, ...bounds }, message }
 }
