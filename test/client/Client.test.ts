@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -126,6 +126,27 @@ describe("Client", () => {
       assert.strictEqual(nonces.size, 2)
       assert.include(asked[0]!.uri, "symbol=BTC-USDC")
       assert.strictEqual(asked[1]!.headers["x-body-sha256"], createHash("sha256").update(asked[1]!.body).digest("hex"))
+    })
+  )
+
+  it.live("sends no request with a field that the endpoint does not take", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* serve({ "/api/v1/order/create": () => [200, ref] })
+      const client = yield* Client.make({ baseUrl: url, credential: { type: "token", token: "TK" } })
+      // the compiler finds it in a literal alone
+      const payload = { ...order, reduceOnly: true }
+      const query = { symbol: "BTC-USDC", orderStatus: "New" }
+      const calls: ReadonlyArray<readonly [Effect.Effect<unknown, unknown>, string]> = [
+        [client.order.create({ payload }), "reduceOnly"],
+        [client.order.createBatch({ payload: { orders: [payload] } }), "reduceOnly"],
+        [client.order.history({ query }), "orderStatus"]
+      ]
+      for (const [call, name] of calls) {
+        const error = yield* Effect.flip(call)
+        assert.isTrue(Schema.isSchemaError(error))
+        assert.include(String(error), name)
+      }
+      assert.deepStrictEqual(asked, [])
     })
   )
 
