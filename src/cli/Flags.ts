@@ -1,6 +1,7 @@
 /** Flags that all commands share. */
 import { Config, Effect, FileSystem, Option, Schema } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
+import { valueAt } from "../domain/InputText.ts"
 import { ofIssue } from "../domain/SchemaErrorText.ts"
 import { CliError } from "./ErrorOutput.ts"
 
@@ -43,16 +44,6 @@ export const optionally = <K extends string, A>(key: K, value: Option.Option<A>)
   Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]: A }) : {}
 
 export const file = Flag.String("file").pipe(Flag.withDescription("JSON file with the request body of the API"))
-
-/** The value at a path such as `orders.0.qty`. */
-const valueAt = (value: unknown, path: string): unknown =>
-  path
-    .split(".")
-    .reduce<unknown>(
-      (at, name) =>
-        typeof at === "object" && at !== null ? Object.getOwnPropertyDescriptor(at, name)?.value : undefined,
-      value
-    )
 
 /**
  * Reads a JSON file and decodes it with a schema. An unknown field is an error: without it the request would be another one, such

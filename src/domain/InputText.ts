@@ -5,6 +5,7 @@ export const GIVEN_MAX = 66
 
 /** Fields whose values are never quoted. */
 const SECRETS: ReadonlySet<string> = new Set([
+  "bearer",
   "code",
   "codes",
   "nonce",
@@ -62,6 +63,16 @@ export const given = (value: unknown): string => {
     default:
       return shown(String(value))
   }
+}
+
+/** The value of a field, named by its path such as `orders.0.qty`; `undefined`: there is none. */
+export const valueAt = (value: unknown, field: string): unknown => {
+  let found = value
+  for (const key of field.split(".")) {
+    if (found === null || typeof found !== "object" || !Object.hasOwn(found, key)) return undefined
+    found = (found as Record<string, unknown>)[key]
+  }
+  return found
 }
 
 /** The error text of an invalid field. `accepted` is a noun phrase; an absent value is `undefined`. */

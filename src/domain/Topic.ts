@@ -2,7 +2,8 @@
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { type Depth, depths, Interval } from "./Enumerations.ts"
-import { AGGREGATED, isPrivate, type PrivateTopic } from "./TopicNames.ts"
+import { quoted } from "./InputText.ts"
+import { AGGREGATED, isPrivate, type PrivateTopic, privateTopics } from "./TopicNames.ts"
 
 export { type PrivateTopic, privateTopics } from "./TopicNames.ts"
 
@@ -19,8 +20,19 @@ export type Topic =
   | { readonly kind: "private"; readonly name: PrivateTopic }
 
 /** Why a text is not a topic, for the caller. */
-export type TopicProblem =
-  "unknown topic" | "unknown depth" | "unknown interval" | "a market address is 0x and 64 lower-case hex digits"
+export type TopicProblem = string
+
+/** Every form of a topic. */
+const FORMS = [
+  ...plainTopics.map((kind) => `${kind}.<symbol>`),
+  "orderbook.<depth>.<symbol>",
+  "kline.<interval>.<symbol>",
+  `${AGGREGATED}<market address>`,
+  ...privateTopics
+].join(", ")
+
+const unknown = (what: string, accepted: string, text: string): TopicProblem =>
+  `unknown ${what}: expected ${accepted}, got ${quoted(text)}`
 
 const isAddress = Schema.is(Address)
 const isPlain = (text: string): text is PlainTopic => (plainTopics as ReadonlyArray<string>).includes(text)
@@ -32,19 +44,21 @@ export const parseTopic = (text: string): Topic | TopicProblem => {
     const market_addr = text.slice(AGGREGATED.length)
     return isAddress(market_addr)
       ? { kind: AGGREGATED, market_addr }
-      : "a market address is 0x and 64 lower-case hex digits"
+      : unknown("market address", "0x and 64 lower-case hex digits", market_addr)
   }
   const [kind, ...rest] = text.split(".")
   if (isPlain(kind!) && rest.length === 1) return { kind: kind as PlainTopic, symbol: rest[0]! }
   if (kind === "orderbook" && rest.length === 2) {
     const depth = depths.find((known) => String(known) === rest[0])
-    return depth === undefined ? "unknown depth" : { kind, depth, symbol: rest[1]! }
+    return depth === undefined ? unknown("depth", depths.join(", "), rest[0]!) : { kind, depth, symbol: rest[1]! }
   }
   if (kind === "kline" && rest.length === 2) {
     const interval = Interval.literals.find((known) => known === rest[0])
-    return interval === undefined ? "unknown interval" : { kind, interval, symbol: rest[1]! }
+    return interval === undefined
+      ? unknown("interval", Interval.literals.join(", "), rest[0]!)
+      : { kind, interval, symbol: rest[1]! }
   }
-  return "unknown topic"
+  return unknown("topic", FORMS, text)
 }
 
 /** Prints a topic in its one canonical form. */

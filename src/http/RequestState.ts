@@ -3,12 +3,13 @@ import { Context, type Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Administrator } from "../domain/Administrator.ts"
 import { clientIpOf } from "../domain/ClientIp.ts"
+import { valueAt } from "../domain/InputText.ts"
 import type { Caller } from "../domain/User.ts"
 import type { AuthError, SignatureReason } from "../services/identity/Authenticator.ts"
 import type { Rate } from "../services/operations/RateLimiter.ts"
 import { REQUEST_KEY } from "../services/operations/RequestContext.ts"
 import * as Query from "./Query.ts"
-import { valueAt } from "./StrictJson.ts"
+import { writtenAt } from "./StrictJson.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
 
@@ -55,8 +56,8 @@ export class RequestState {
     return (
       // first the query, whose lists are split at commas
       (this.query === undefined ? undefined : Query.valueAt(this.query, field)) ??
-      valueAt(this.input, field, this.body) ??
-      valueAt(this.params, field, undefined)
+      writtenAt(this.input, field, this.body) ??
+      valueAt(this.params, field)
     )
   }
 }

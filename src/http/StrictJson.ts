@@ -6,7 +6,7 @@
  */
 import { isTooComplex } from "../domain/JsonShape.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
-import { Written } from "../domain/InputText.ts"
+import { valueAt, Written } from "../domain/InputText.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 
 /** A body or query that is refused. */
@@ -68,21 +68,11 @@ const refuseFractions: Reviver = (_key, value, context) =>
 const asWritten: Reviver = (_key, value, context) =>
   typeof value === "number" && context?.source !== undefined ? new Written(context.source) : value
 
-const memberOf = (value: unknown, path: ReadonlyArray<string>): unknown => {
-  let found = value
-  for (const key of path) {
-    if (found === null || typeof found !== "object" || !Object.hasOwn(found, key)) return undefined
-    found = (found as Record<string, unknown>)[key]
-  }
-  return found
-}
-
-/** The value of a field, such as `orders.0.qty`, of a body that {@link parse} accepted; a number as it was written. */
-export const valueAt = (value: unknown, field: string, bytes: Uint8Array | undefined): unknown => {
-  const path = field.split(".")
-  const found = memberOf(value, path)
+/** The value of a field of a body that {@link parse} accepted; a number as it was written. */
+export const writtenAt = (value: unknown, field: string, bytes: Uint8Array | undefined): unknown => {
+  const found = valueAt(value, field)
   return typeof found === "number" && bytes !== undefined
-    ? memberOf(JSON.parse(utf8.decode(bytes), asWritten as Parameters<typeof JSON.parse>[1]), path)
+    ? valueAt(JSON.parse(utf8.decode(bytes), asWritten as Parameters<typeof JSON.parse>[1]), field)
     : found
 }
 

@@ -2,8 +2,10 @@
  * Parses client messages: a valid frame, or an error that describes what to change.
  * Source: docs/contract/websocket.md#messages.
  */
-import { Result, Schema, SchemaIssue } from "effect"
+import { Result, Schema } from "effect"
+import { fieldText, valueAt } from "../domain/InputText.ts"
 import { type Details, type Reason, textOf } from "../domain/Reason.ts"
+import { ofIssue } from "../domain/SchemaErrorText.ts"
 import { ARGS_MAX } from "../domain/TopicNames.ts"
 import { Auth, type ClientFrame, Ping, ReqId, Subscribe, Unsubscribe } from "./api/Frames.ts"
 
@@ -23,7 +25,7 @@ const decoders = {
   auth: Schema.decodeUnknownResult(Auth)
 } as const
 const isReqId = Schema.is(ReqId)
-const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+const OPS = Object.keys(decoders).join(", ")
 
 const invalid = (
   reason: Reason,
@@ -61,21 +63,30 @@ export const read = (text: string): ClientFrame | InvalidMessage => {
   const req_id = isReqId(record["req_id"]) ? record["req_id"] : undefined
   const op = record["op"]
   if (typeof op !== "string" || !Object.hasOwn(decoders, op)) {
-    return invalid(op === undefined ? "MissingField" : "InvalidField", { field: "op" }, req_id, "unknown op")
+    const reason = op === undefined ? "MissingField" : "InvalidField"
+    return invalid(reason, { field: "op" }, req_id, fieldText("op", `one of ${OPS}`, op))
   }
   const args = record["args"]
   if (op === "subscribe" || op === "unsubscribe") {
     if (Array.isArray(args) && args.length > ARGS_MAX) {
       return invalid("LimitReached", { field: "args", max: ARGS_MAX }, req_id, `at most ${ARGS_MAX} topics per message`)
     }
-    if (!Array.isArray(args) || args.length === 0 || args.some((arg) => typeof arg !== "string")) {
+    if (!Array.isArray(args) || args.length === 0) {
       const reason = args === undefined ? "MissingField" : "InvalidField"
-      return invalid(reason, { field: "args" }, req_id, `args must be an array of 1 to ${ARGS_MAX} topics`)
+      return invalid(reason, { field: "args" }, req_id, fieldText("args", `a list of 1 to ${ARGS_MAX} topics`, args))
+    }
+    const wrong = args.findIndex((arg) => typeof arg !== "string")
+    if (wrong >= 0) {
+      return invalid(
+        "InvalidField",
+        { field: "args" },
+        req_id,
+        fieldText(`args.${wrong}`, "a topic as text", args[wrong])
+      )
     }
   }
   const decoded: Result.Result<ClientFrame, Schema.SchemaError> = decoders[op as ClientFrame["op"]](record)
   if (Result.isSuccess(decoded)) return decoded.success
-  const issue = formatIssue(decoded.failure.issue).issues[0]
-  const field = (issue?.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
-  return invalid("InvalidField", { field }, req_id, `${field}: ${issue?.message ?? textOf("InvalidField")}`)
+  const { facts, message } = ofIssue(decoded.failure.issue, (field) => valueAt(record, field))
+  return invalid("InvalidField", { field: facts["field"] ?? "" }, req_id, message)
 }

@@ -6,6 +6,7 @@
  * Source: docs/contract/websocket.md#limits, #messages, #keepalive, #private-topics.
  */
 import { Cause, Effect, Result } from "effect"
+import { fieldText, quoted } from "../domain/InputText.ts"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
 import type { Caller } from "../domain/User.ts"
 import { type AuthError, type Authenticator, refusalOfGrant } from "../services/identity/Authenticator.ts"
@@ -203,7 +204,8 @@ export class Session extends Connection {
     }
     if (api_key === undefined) return refuse("MissingToken", "send bearer, or api_key with its signature")
     for (const [field, value] of Object.entries({ signature, timestamp_ms, nonce })) {
-      if (value === undefined) return refuse("MissingField", `${field} is missing`, { field })
+      if (value === undefined)
+        return refuse("MissingField", fieldText(field, "a value with api_key", undefined), { field })
     }
     return this.deps.authenticator.signedSocket({
       api_key,
@@ -290,7 +292,9 @@ export class Session extends Connection {
     const { view } = this.deps
     if (marketOf(view, topic) !== undefined) return topic
     // before the backend has reported its markets, a symbol cannot be called unknown
-    return refuse(view.instruments().length === 0 ? "BackendUnavailable" : "SymbolNotFound")
+    if (view.instruments().length === 0) return refuse("BackendUnavailable")
+    const accepted = "a topic of a market, such as BTC-USDC"
+    return refuse("SymbolNotFound", `no such market: expected ${accepted}, got ${quoted(text)}`)
   }
 
   /** Splits the topics of a message, without duplicates, into accepted topics and errors. */

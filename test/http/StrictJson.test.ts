@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
 import { given } from "../../src/domain/InputText.ts"
-import { BadJson, parse, valueAt } from "../../src/http/StrictJson.ts"
+import { BadJson, parse, writtenAt } from "../../src/http/StrictJson.ts"
 import { publicVectors } from "../vectors.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -69,7 +69,7 @@ describe("a body", () => {
     const read = parse(body)
     assert.notInstanceOf(read, BadJson)
     const { value } = read as Exclude<typeof read, BadJson>
-    const quoted = ["a", "b", "c.0.d", "e", "f", "g"].map((field) => given(valueAt(value, field, body)))
+    const quoted = ["a", "b", "c.0.d", "e", "f", "g"].map((field) => given(writtenAt(value, field, body)))
     assert.deepStrictEqual(quoted, ["1.0", "12345678901234567890", "-0", "nothing", "nothing", '"1.0"'])
   })
   it("keeps no prototype of its own", () => {

@@ -33,4 +33,26 @@ describe("a client message", () => {
       if (found.op === "invalid") assert.match(found.message, new RegExp(`^${field}: (?!undefined)\\S`, "u"))
     }
   })
+
+  it("that is wrong names the field, what is accepted and what was given", () => {
+    const refused = (message: object) => {
+      const found = read(JSON.stringify(message))
+      assert.strictEqual(found.op, "invalid")
+      return found.op === "invalid" ? found.message : ""
+    }
+    for (const [message, text] of [
+      [{}, "op: expected one of subscribe, unsubscribe, ping, auth, got nothing"],
+      [{ op: "Subscribe" }, 'op: expected one of subscribe, unsubscribe, ping, auth, got "Subscribe"'],
+      [{ op: "subscribe" }, "args: expected a list of 1 to 50 topics, got nothing"],
+      [{ op: "unsubscribe", args: "order" }, 'args: expected a list of 1 to 50 topics, got "order"'],
+      [{ op: "subscribe", args: [] }, "args: expected a list of 1 to 50 topics, got a list of 0"],
+      [{ op: "subscribe", args: ["order", 5] }, "args.1: expected a topic as text, got 5"],
+      [{ op: "ping", ts: "x" }, 'ts: expected a whole number, got "x"'],
+      [{ op: "subscribe", args: ["order"], since_seq: -1 }, "since_seq: expected a whole number of at least 0, got -1"],
+      [{ op: "subscribe", args: ["order"], since: { seq: 1 } }, "since.stream_id: expected text, got nothing"],
+      // a token is not repeated
+      [{ op: "auth", bearer: 77 }, "bearer: expected text, got a value that is not repeated"]
+    ] as const)
+      assert.strictEqual(refused(message), text)
+  })
 })

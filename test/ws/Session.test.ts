@@ -4,6 +4,7 @@ import { Grant } from "../../src/domain/Grant.ts"
 import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
+import { Interval } from "../../src/domain/Enumerations.ts"
 import type { Candle } from "../../src/domain/Market.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
 import { Stop } from "../doubles/Stop.ts"
@@ -32,6 +33,14 @@ const authenticated = Effect.fnUntraced(function* (world: World, bearer = "TK") 
   assert.strictEqual(reply.success, true)
   return peer
 })
+
+/** What the errors of topics say is accepted. */
+const FORMS =
+  "trade.<symbol>, ticker.<symbol>, all_liquidations.<symbol>, insurance_pool.<symbol>, adl_alert.<symbol>, " +
+  "orderbook.<depth>.<symbol>, kline.<interval>.<symbol>, trade/<market address>, order, execution, position, account_balance"
+const DEPTHS = "1, 50, 200, 1000"
+const INTERVALS = Interval.literals.join(", ")
+const noMarket = (topic: string) => `no such market: expected a topic of a market, such as BTC-USDC, got "${topic}"`
 
 describe("Amendment 18: a gateway that cannot read changes of credentials", () => {
   it.live("sends no snapshot and no replay until it can, and nothing to a connection that was revoked meanwhile", () =>
@@ -163,12 +172,26 @@ describe("messages", () => {
           .slice(1, 7)
           .map(({ code, details, message, op, req_id, topic }) => [op, topic, code, details.reason, message, req_id]),
         [
-          ["error", "nope.BTC", "BAD_REQUEST", "InvalidField", "unknown topic", "s"],
-          ["error", `orderbook.7.${SYMBOL}`, "BAD_REQUEST", "InvalidField", "unknown depth", "s"],
-          ["error", `kline.2.${SYMBOL}`, "BAD_REQUEST", "InvalidField", "unknown interval", "s"],
-          ["error", "trade.ETH-USDC", "NOT_FOUND", "SymbolNotFound", "no such market", "s"],
+          ["error", "nope.BTC", "BAD_REQUEST", "InvalidField", `unknown topic: expected ${FORMS}, got "nope.BTC"`, "s"],
+          [
+            "error",
+            `orderbook.7.${SYMBOL}`,
+            "BAD_REQUEST",
+            "InvalidField",
+            `unknown depth: expected ${DEPTHS}, got "7"`,
+            "s"
+          ],
+          [
+            "error",
+            `kline.2.${SYMBOL}`,
+            "BAD_REQUEST",
+            "InvalidField",
+            `unknown interval: expected ${INTERVALS}, got "2"`,
+            "s"
+          ],
+          ["error", "trade.ETH-USDC", "NOT_FOUND", "SymbolNotFound", noMarket("trade.ETH-USDC"), "s"],
           ["error", "order", "BAD_REQUEST", "InvalidField", "a private topic: subscribe on /ws/private", "s"],
-          ["error", "trade.btc-usdc", "NOT_FOUND", "SymbolNotFound", "no such market", "s"]
+          ["error", "trade.btc-usdc", "NOT_FOUND", "SymbolNotFound", noMarket("trade.btc-usdc"), "s"]
         ]
       )
       assert.strictEqual(got[7].op, "event")

@@ -116,8 +116,8 @@ const messages = {
     example: {
       op: "error",
       code: "BAD_REQUEST",
-      message: "unknown topic",
-      topic: "nope.BTC",
+      message: 'unknown depth: expected 1, 50, 200, 1000, got "7"',
+      topic: "orderbook.7.BTC-USDC",
       req_id: "4",
       details: { reason: "InvalidField", field: "args" }
     }
