@@ -7,6 +7,7 @@ import type { SqlClient } from "effect/sql"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlAccessCodes from "../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../src/layers/sql/SqlAccounts.ts"
+import * as SqlAuditStore from "../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlBanStore from "../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../src/layers/sql/SqlCompetitionStore.ts"
 import * as SqlCredentialChangeStore from "../../src/layers/sql/SqlCredentialChangeStore.ts"
@@ -26,6 +27,7 @@ const inMemory = <A, E, R>(store: Layer.Layer<A, E, R | SqlClient.SqlClient>) =>
 
 export const accounts = inMemory(SqlAccounts.layer)
 export const accessCodes = inMemory(SqlAccessCodes.layer)
+export const audit = inMemory(SqlAuditStore.layer)
 export const bans = inMemory(SqlBanStore.layer)
 /** What writes and what reads changes of credentials, in one database. */
 export const credentials = inMemory(

@@ -1,7 +1,7 @@
 /** Every action of an administrator is on record before it has an effect. */
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import type { AuditEntry } from "../../../src/domain/Audit.ts"
 import type { Ticker } from "../../../src/domain/Market.ts"
 import { administered, nameOf, roleFor } from "../../../src/http/api/AdminRoles.ts"
@@ -9,8 +9,15 @@ import { Api } from "../../../src/http/api/Api.ts"
 import { openApi } from "../../../src/http/api/OpenApiDocument.ts"
 import { AdminAccess } from "../../../src/http/api/Security.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
+import { AuditStore } from "../../../src/services/identity/AuditStore.ts"
+import { AuditTrail } from "../../../src/services/identity/AuditTrail.ts"
 import type { Ban } from "../../../src/services/identity/BanStore.ts"
+import { Cursors } from "../../../src/services/operations/Cursors.ts"
+import { Ids } from "../../../src/services/operations/Ids.ts"
 import { CommandRefused, OutcomeUnknown, SequencerUnavailable } from "../../../src/services/Sequencer.ts"
+import { entry } from "../../contracts/AuditStoreContract.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { signingKeys } from "../../doubles/Wallets.ts"
 import { ADMIN, btc, type Doubles, draft, gateway, v1 } from "../../http/Fixture.ts"
 
 const basic = (username: string) => `Basic ${btoa(`${username}:secret`)}`
@@ -287,6 +294,33 @@ describe("the audit trail", () => {
       await gate.dispose()
     }
   })
+
+  it.effect("returns both entries of each action once, whichever of them ends a page", () =>
+    Effect.gen(function* () {
+      const store = yield* AuditStore
+      const trail = yield* AuditTrail
+      const expected = [3, 2, 1].flatMap((n) => [entry(n, { time: 7 }), entry(n, { time: 7, phase: "requested" })])
+      for (const each of expected) yield* store.append(each)
+      // pages of one end with every entry, pages of two with requests
+      for (const limit of [1, 2]) {
+        const list: Array<AuditEntry> = []
+        let cursor = ""
+        do {
+          const page = yield* trail.list({ limit, action: "banWallet", ...(cursor !== "" && { cursor }) })
+          list.push(...page.list)
+          cursor = page.next_page_cursor
+        } while (cursor !== "")
+        assert.deepStrictEqual(list, expected, `pages of ${limit}`)
+      }
+    }).pipe(
+      Effect.provide(
+        AuditTrail.layer.pipe(
+          Layer.provideMerge(SqliteStores.audit),
+          Layer.provide([Layer.provide(Cursors.layer, signingKeys(1)), Layer.mock(Ids)({})])
+        )
+      )
+    )
+  )
 })
 
 describe("the roles of administrators", () => {

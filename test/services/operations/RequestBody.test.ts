@@ -98,6 +98,19 @@ describe("the budget of unfinished input", () => {
     assert.strictEqual(budget.held, 0)
   })
 
+  it("still counts one connection of an address where another one has no input left", () => {
+    const budget = new Budget(1_000)
+    const dropped: Array<string> = []
+    const [first, second] = ["first", "second"].map((name) => budget.open("10.0.0.1", () => dropped.push(name)))
+    const other = budget.open("10.0.0.2", () => dropped.push("other"))
+    first!.set(100)
+    second!.set(600)
+    first!.set(0)
+    other.set(500)
+    assert.deepStrictEqual(dropped, ["second"])
+    assert.strictEqual(budget.held, 500)
+  })
+
   it("closes the connection of an unfinished body that exceeds it, and no other", async () => {
     const [small, large] = [requestOf({}), requestOf({})]
     const budget = new Budget(5_000)

@@ -8,6 +8,7 @@ import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable, type OpenState, ProjectionRefused } from "../../../src/services/History.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { HistoryWriter, RESIGN_MS } from "../../../src/services/read-model/HistoryWriter.ts"
 import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
 import { Projector } from "../../../src/services/read-model/Projector.ts"
@@ -432,6 +433,26 @@ describe("a writer", () => {
       assert.strictEqual(writer.progress().written_seq, 5)
     })
   )
+
+  it.effect("observes the time of each commit", () => {
+    const metrics = new MetricsRegistry()
+    return Effect.gen(function* () {
+      const writer = yield* HistoryWriter
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      writer.begin(undefined, new Set())
+      for (const seq of [1, 2]) {
+        writer.add(projecting.next("e1", balances(seq, seq)), balances(seq, seq))
+        yield* eventually("written", () => writer.progress().written_seq === seq)
+        assert.match(yield* metrics.text, new RegExp(`^gateway_projector_commit_seconds_count ${seq}$`, "mu"))
+      }
+    }).pipe(
+      Effect.provide(
+        HistoryWriter.layer().pipe(
+          Layer.provide([Layer.fresh(SqliteStores.history), Layer.succeed(CurrentMetricsRegistry, metrics)])
+        )
+      )
+    )
+  })
 
   const begun: ModelPosition = { epoch: "e1", seq: 5, began: 2, stream: "s1", ts_ms: 1, version: 1 }
   const others: Readonly<Record<string, readonly [at: ModelPosition | undefined, error: string | undefined]>> = {

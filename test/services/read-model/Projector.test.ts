@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Duration, Effect, Fiber, Layer, Logger, Stream } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, Fiber, Layer, Logger, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { monotonicMillis } from "../../../src/services/operations/Monotonic.ts"
 import { aheadOf } from "../../../verification/harness/Clocks.ts"
 import * as RecordJson from "../../../src/domain/RecordJson.ts"
-import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
+import { Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { Feed } from "../../../src/services/Feed.ts"
 import { History, HistoryUnavailable } from "../../../src/services/History.ts"
@@ -365,6 +365,29 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("loads the read model once after a rebuild, though the feed ends again before the next event", () => {
+    const { feed, backend, layer } = setting()
+    return Effect.gen(function* () {
+      const streams = yield* UserStreams
+      let loads = 0
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.balance()))
+      yield* reached(1)
+      // each load restarts the streams
+      streams.onRestart(() => loads++)
+      backend.head = { epoch: "e2", head_seq: 40 }
+      backend.as_of_seq = 40
+      feed.log.length = 0
+      feed.forget()
+      yield* eventually("rebuilt", () => feed.followed.length === 2)
+      for (const follows of [3, 4]) {
+        feed.end()
+        yield* eventually("followed again", () => feed.followed.length === follows)
+      }
+      assert.strictEqual(loads, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("reads pools and alerts after a gap in the stream, until it reports them", () => {
     const { feed, backend, layer } = setting()
     return Effect.gen(function* () {
@@ -608,17 +631,21 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  /** A projector whose health notes the ages that it reports, by a clock of which the test sets the wall time. */
-  const aged = () => {
+  /** A projector whose health notes what it reports, by a clock of which the test sets the wall time. */
+  const aged = (history = Layer.fresh(SqliteStores.history)) => {
     const feed = new ScriptedFeed()
     const ages: Array<number | undefined> = []
+    const heads: Array<number> = []
     const wall = { ahead_ms: 0 }
     const health = Layer.effect(
       BackendHealth,
       Effect.map(BackendHealth, (health) =>
         BackendHealth.of({
           ...health,
-          sequencerProgress: ({ oldest_unapplied_ms }) => void ages.push(oldest_unapplied_ms)
+          sequencerProgress: ({ head_seq, oldest_unapplied_ms }) => {
+            ages.push(oldest_unapplied_ms)
+            heads.push(head_seq)
+          }
         })
       )
     ).pipe(Layer.provide(BackendHealth.layer))
@@ -628,7 +655,7 @@ describe("Projector", () => {
     )
     const layer = Projector.layer().pipe(
       Layer.provideMerge(HistoryWriter.layer()),
-      Layer.provideMerge(Layer.fresh(SqliteStores.history)),
+      Layer.provideMerge(history),
       Layer.provide([health, feed.layer, new ScriptedBackend().layer, Logger.layer([])]),
       Layer.provide(clock)
     )
@@ -636,8 +663,28 @@ describe("Projector", () => {
     // the clock first: fibers of the layers count from when they are built
     const run = (story: Effect.Effect<void, never, Projector>) =>
       Effect.andThen(TestClock.setTime(START), Effect.provide(story, layer))
-    return { age, ages, feed, run, wall }
+    return { age, ages, feed, heads, run, wall }
   }
+
+  for (const begun of [0, 5])
+    it.effect(`reports no head before position ${begun} where it starts there and the first frame lacks an event`, () =>
+      Effect.gen(function* () {
+        const stored = yield* Layer.build(Layer.fresh(SqliteStores.history))
+        const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+        const events = Array.from({ length: begun }, (_, i) => event(i + 1, body.balance()))
+        if (begun > 0) yield* Context.get(stored, History).commit(projecting.next("e1", events))
+        const { feed, heads, run } = aged(Layer.succeedContext(stored))
+        yield* run(
+          Effect.gen(function* () {
+            yield* eventually("followed", () => feed.isFollowed)
+            // the event before the missing one is shown before the head of the frame counts
+            feed.push([event(begun + 1, body.balance()), event(begun + 3, body.balance())])
+            yield* eventually("reported", () => heads.length > 0)
+            for (const head of heads) assert.isAtLeast(head, begun)
+          })
+        )
+      })
+    )
 
   it.effect("measures the clock of the engine again after a loss of the stream", () => {
     const { age, ages, feed, run } = aged()

@@ -10,6 +10,7 @@ import { Projecting } from "../../../src/domain/Projection.ts"
 import { History, type OrderQuery } from "../../../src/services/History.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
 import { HistoryWriter } from "../../../src/services/read-model/HistoryWriter.ts"
+import * as ShownRows from "../../../src/services/read-model/ShownRows.ts"
 import { type Shown, WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
 import { pick, type Random, random } from "../../../verification/harness/Random.ts"
 import { body, event, order, START, userOf, uuid } from "../../../verification/harness/Records.ts"
@@ -190,4 +191,19 @@ describe("rows of a user that are shown and not written", () => {
       assert.isBelow(waited / reads, 0.15, "most reads do not wait")
     })
   )
+
+  it("are added to a page that others follow only if they are newer than its first row", () => {
+    const placed = (time: number) => order({ order_id: uuid(time), created_time: String(time) })
+    const stored = { rows: [placed(30), placed(20)], next: { time: 20, id: 1 } }
+    const timesWith = (changed: Order) => {
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      const projection = projecting.next("e1", [event(1, body.order(changed))])
+      return ShownRows.openOrders(query({}), stored, [projection])?.rows.map((row) => Number(row.created_time))
+    }
+    const other = (time: number) => ({ ...placed(time), order_id: uuid(99) })
+    assert.deepStrictEqual(timesWith(other(31)), [31, 30, 20])
+    // at one of these times it may be a new order, or one of a later page
+    for (const time of [30, 25, 20]) assert.isUndefined(timesWith(other(time)), String(time))
+    assert.deepStrictEqual(timesWith(other(19)), [30, 20], "a later page has it")
+  })
 })
