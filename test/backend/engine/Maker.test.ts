@@ -3,7 +3,7 @@ import * as Engine from "../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
 import { MAKER_USER } from "../../../src/backend/engine/referee/Maker.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
-import { Bench, BTC, BUY, SELL, trader } from "../Bench.ts"
+import { Bench, BTC, BUY, orders, SELL, trader } from "../Bench.ts"
 
 describe("the simulated maker", () => {
   it("funds itself and quotes ten levels per side around the index", () => {
@@ -68,6 +68,17 @@ describe("the simulated maker", () => {
       )
       assert.notStrictEqual(after[0]![0]!.price, before[0]![0]!.price)
     }
+  })
+
+  it("requotes the sell side first where the index is the same", () => {
+    const bench = new Bench({ simMaker: true, indexSource: "manual" })
+    const user = trader("alice")
+    bench.tick()
+    bench.open(user, "100000")
+    // hits a level of each side
+    for (const side of [BUY, SELL]) bench.place(user, { side, qty: "0.01" })
+    const requoted = orders(bench.tick()).filter(({ user_id }) => user_id === MAKER_USER)
+    assert.deepStrictEqual([...new Set(requoted.map(({ side }) => side))], [SELL, BUY])
   })
 
   it("predicts whether a Tick changes anything", () => {

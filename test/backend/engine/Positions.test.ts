@@ -180,6 +180,23 @@ describe("Isolated positions", () => {
     assert.strictEqual(position().size, "0.5")
   })
 
+  it("reduce at a price at which margin and result are exactly the fee, but not one tick below", () => {
+    const { bench, alice, bob, mode, trade, position } = setup()
+    mode(ISOLATED)
+    trade(BUY, "0.1", "59967")
+    assert.strictEqual(position().isolated_margin, "599.67")
+    // a loss at the mark that the margin covers
+    bench.index(BTC, "56000")
+    const close = (price: string) => {
+      bench.place(bob, { side: BUY, qty: "0.1", price })
+      return executions(bench.place(alice, { side: SELL, qty: "0.1", price }), alice)
+    }
+    assert.deepStrictEqual(close("53999.9"), [])
+    // 599.67 − 596.7 = 0.00055 × 5400
+    assert.deepInclude(close("54000")[0], { realised_pnl: "-596.7", base_fee: "2.97" })
+    assert.strictEqual(position().size, "0")
+  })
+
   it("are liquidated separately, without a payment from the wallet", () => {
     const { bench, alice, mode, trade, balance } = setup()
     mode(ISOLATED)

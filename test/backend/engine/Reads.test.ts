@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
+import { reads } from "../../../src/backend/EngineReads.ts"
 import type { MarketPosition } from "../../../src/backend/engine/state/State.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
+import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Side } from "../../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, executions, orderId, orders, positions, SELL, trader } from "../Bench.ts"
 
@@ -89,6 +91,17 @@ describe("reads", () => {
     assert.strictEqual(Reads.openOrders(bench.state, { sub_account_address: bob.address }).length, 0)
     assert.strictEqual(Reads.openOrders(bench.state, { sub_account_address: trader("nobody").address }).length, 0)
     assert.strictEqual(Reads.openOrders(bench.state, { symbol: "ETH-USDC" }).length, 0)
+  })
+
+  it("list the open orders after that of a page token, and all for a token of no order id of this exchange", () => {
+    const bench = opened()
+    const ids = ["59000", "58000"].map((price) => orderId(bench.place(alice, { side: BUY, qty: "0.1", price })))
+    const { getOpenOrders } = reads(bench.state).sequencer
+    const page = (page_token: string) => {
+      const request: GetOpenOrdersRequest = { page_token }
+      return (getOpenOrders!(request as never) as GetOpenOrdersResponse).orders.map(({ order_id }) => order_id)
+    }
+    assert.deepStrictEqual([page(""), page("no id"), page(ids[0]!), page(ids[1]!)], [ids, ids, [ids[1]!], []])
   })
 
   it("return a flat record for a given market, without a change of the state", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { BLOCK_BYTES } from "../../../src/backend/journal/Block.ts"
+import { Block, BLOCK_BYTES } from "../../../src/backend/journal/Block.ts"
 import { PORTION } from "../../../src/backend/journal/CommandIds.ts"
 import { Journal, type OpenOptions } from "../../../src/backend/journal/Journal.ts"
 import { JournalError } from "../../../src/backend/journal/JournalError.ts"
@@ -562,5 +562,19 @@ describe("Journal", () => {
       /another result/
     )
     journal.close()
+  })
+})
+
+describe("a block", () => {
+  it("is full for an entry whose head, command and result exceed its size, unless the entry is the only one", () => {
+    const block = new Block()
+    assert.isFalse(block.isFullFor(new Uint8Array(BLOCK_BYTES), null))
+    block.add(0, 0, null, null)
+    // the entry in it is only a head
+    const room = BLOCK_BYTES - 2 * block.bytes.length
+    const [fits, exceeds] = [new Uint8Array(room), new Uint8Array(room + 1)]
+    assert.deepStrictEqual([block.isFullFor(fits, null), block.isFullFor(exceeds, null)], [false, true])
+    assert.deepStrictEqual([block.isFullFor(null, fits), block.isFullFor(null, exceeds)], [false, true])
+    assert.isTrue(block.isFullFor(fits, new Uint8Array(1)))
   })
 })

@@ -35,6 +35,7 @@ import {
 import { firstOfNewest, replay } from "../../../src/backend/journal/Replay.ts"
 import { replayIndexOf } from "../../../src/backend/journal/ReplayIndex.ts"
 import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
+import { inThisThread } from "../../../src/backend/server/SnapshotSchedule.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
 import { START, Users } from "../../../verification/harness/SimulatedUsers.ts"
@@ -300,6 +301,29 @@ describe("a start from a snapshot", () => {
     const hash = machine.hash(playing.state)
     playing.journal.close()
     assert.strictEqual(machine.hash(recovering().state), hash)
+  })
+
+  it("of a journal whose writer runs, restores all its newest events", () => {
+    const playing = new Playing()
+    playing.play(100)
+    const { position } = takeSnapshot(machine, path)!
+    const { events } = Snapshots.read(Snapshots.directoryOf(path), position)
+    assert.deepStrictEqual(events.blocks, playing.point().events.blocks)
+    playing.journal.close()
+  })
+
+  it("that is taken in the writer's thread, is written after the current turn and then reported", async () => {
+    const playing = new Playing()
+    playing.play(50)
+    const snapshotter = inThisThread(machine)(path)
+    const written = () => Snapshots.list(Snapshots.directoryOf(path))
+    const taking = snapshotter.take(playing.point())
+    assert.deepStrictEqual(written(), [])
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepStrictEqual(written(), [50])
+    assert.strictEqual((await taking).head.state_hash, machine.hash(playing.state))
+    snapshotter.stop()
+    playing.journal.close()
   })
 
   it("follows the journal with one engine, whose snapshots equal those of a start", () => {

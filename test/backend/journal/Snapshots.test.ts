@@ -32,4 +32,17 @@ describe("a snapshot", () => {
     assert.deepStrictEqual(Snapshots.list(directory), [3, 2])
     assert.isTrue(existsSync(join(directory, Snapshots.nameOf(3))))
   })
+
+  it("whose file cannot be opened fails with that cause, though there is no temporary file to remove", () => {
+    vi.mocked(Directory.make).mockImplementationOnce(() => {})
+    const failedCall = () => {
+      try {
+        Snapshots.write(join(directory, "removed"), snapshotAt(1))
+      } catch (cause) {
+        return (cause as NodeJS.ErrnoException).syscall
+      }
+      return undefined
+    }
+    assert.strictEqual(failedCall(), "open")
+  })
 })

@@ -6,8 +6,9 @@ import { assert, describe, it } from "@effect/vitest"
 import type * as Engine from "../../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../../src/backend/engine/Reads.ts"
 import * as Decimal from "../../../../src/domain/Decimal.ts"
+import * as Grid from "../../../../src/domain/Grid.ts"
 import { BalanceReason, type Execution, ExecType, MarginMode } from "../../../../src/proto/gateway/v1/types.ts"
-import { balances, Bench, BTC, BUY, executions, kinds, positions, SELL, trader } from "../../Bench.ts"
+import { balances, Bench, BTC, BUY, executions, kinds, orders, positions, SELL, trader } from "../../Bench.ts"
 
 const [alice, bob, carol] = [trader("alice"), trader("bob"), trader("carol")]
 const ETH = "ETH-USDC"
@@ -181,6 +182,21 @@ describe("a record", () => {
     )
     assert.deepStrictEqual(ranks, [5, 5])
     assert.deepStrictEqual(positions(bench.tick(1000), alice), [])
+  })
+
+  it("of an order with exactly one lot filled has its average price, value and fee", () => {
+    const bench = opened()
+    const lot = Grid.text(bench.state.marketOf.get(BTC)!.rules.qty, 1)
+    assert.strictEqual(lot, "0.001")
+    bench.place(bob, { side: SELL, qty: lot, price: "60000" })
+    const order = orders(bench.place(alice, { side: BUY, qty: "0.002", price: "60000" }), alice).at(-1)
+    assert.deepInclude(order, {
+      avg_price: "60000",
+      cum_exec_qty: lot,
+      cum_exec_value: "60",
+      // with the taker fee of 0.00055
+      cum_exec_fee: "0.033"
+    })
   })
 
   it("Amendment 11: carries the time of its event", () => {
