@@ -169,6 +169,9 @@ describe("with --json", () => {
       "orders: expected a list of 1 to 20 items, got a list of 0"
     ])
     assert.match((await refused("{"))[1]!, /^expected JSON: /u)
+    const key = (await value("keys", "new", "--key", "short")).public_key
+    const made = await value("api-keys", "new", key, "--expires-in-days", "2", "--key", "poor")
+    assert.approximately(made.expires_time, Date.now() + 172_800_000, 60_000)
     const label = await failure(["admin", "codes", "new", "--label", "x".repeat(65)])
     assert.deepStrictEqual(label, {
       code: "SchemaError",

@@ -97,7 +97,10 @@ const newApiKey = Command.make(
       Flag.withDescription("CIDR block or address that may use it, repeated for more; default: any"),
       Flag.atLeast(0)
     ),
-    expiresIn: Flag.Int("expires-in").pipe(Flag.withDescription("Days until it expires; default: never"), Flag.optional)
+    expiresIn: Flag.Int("expires-in-days").pipe(
+      Flag.withDescription("Days until it expires; default: never"),
+      Flag.optional
+    )
   },
   Effect.fnUntraced(function* (input) {
     const { client } = yield* Gateway.trader
