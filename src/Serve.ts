@@ -5,9 +5,10 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { Effect, Layer, Logger, References, Schema } from "effect"
 import type { AddressInfo } from "node:net"
+import { misspelt } from "./domain/Setting.ts"
 import * as Gateway from "./Gateway.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
-import { type Settings, settings } from "./layers/Settings.ts"
+import { type Settings, settings, table } from "./layers/Settings.ts"
 import * as Otlp from "./layers/otlp/Otlp.ts"
 import * as Standalone from "./layers/Standalone.ts"
 import * as MetricsRegistry from "./services/operations/MetricsRegistry.ts"
@@ -58,9 +59,14 @@ const cluster = (settings: Settings) =>
     )
   )
 
+const known: ReadonlySet<string> = new Set(Object.values(table).map(({ name }) => name))
+const warnings = Effect.suspend(() =>
+  Effect.forEach(misspelt(new Set(Object.keys(process.env)), known), (text) => Effect.logWarning(text))
+)
+
 const Main = Layer.unwrap(
   Effect.map(settings, (settings) =>
-    greet(settings).pipe(
+    Layer.merge(greet(settings), Layer.effectDiscard(warnings)).pipe(
       Layer.provide(Gateway.layer(settings)),
       Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : cluster(settings)),
       Layer.provide(

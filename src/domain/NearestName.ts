@@ -38,12 +38,15 @@ export const fieldsOf = (schemas: Iterable<Schema.Top>): ReadonlySet<string> => 
   return names
 }
 
-/** The known name that differs only in case or by one typing error; `undefined`: none does. */
-export const nearest = (name: string, known: ReadonlySet<string>): string | undefined => {
+/**
+ * The known name that differs only in case and underscores, or by at most `most` letters; `undefined`: none does. Two letters are one
+ * typing error that swaps them.
+ */
+export const nearest = (name: string, known: ReadonlySet<string>, most = EDITS_MAX): string | undefined => {
   const plain = (text: string) => text.replaceAll("_", "").toLowerCase()
   const asked = plain(name)
   let found: string | undefined
-  let least = EDITS_MAX + 1
+  let least = most + 1
   for (const candidate of known) {
     const bare = plain(candidate)
     if (Math.abs(bare.length - asked.length) >= least) continue

@@ -1,5 +1,6 @@
 /** A setting: an environment variable with its default, meaning and parser. Tables of settings consist of these. */
 import { Config, type Redacted, Schema } from "effect"
+import { nearest } from "./NearestName.ts"
 
 export interface Setting<A> {
   /** Environment variable. */
@@ -78,6 +79,20 @@ export const logLevel = withDefault(
   "info",
   "least severe line that is logged"
 )
+
+/** Shorter names differ by one letter from variables of other programs, such as PORT from SORT. */
+const MISSPELT_LENGTH = 8
+
+/**
+ * Warnings about variables that are no setting and differ from one by a letter. One that is set as well is not meant: the other
+ * variable is that of another program. A misspelt setting has its default, so that DATABSE_URL leads to a database in a file.
+ */
+export const misspelt = (given: ReadonlySet<string>, known: ReadonlySet<string>): ReadonlyArray<string> =>
+  [...given].flatMap((name) => {
+    if (name.length < MISSPELT_LENGTH || known.has(name)) return []
+    const meant = nearest(name, known, 1)
+    return meant === undefined || given.has(meant) ? [] : [`${name} is no setting; did you mean ${meant}?`]
+  })
 
 /** The values of a table of settings. */
 export type Values<Table> = { readonly [K in keyof Table]: Table[K] extends Setting<infer A> ? A : never }

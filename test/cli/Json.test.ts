@@ -234,7 +234,7 @@ describe("with --json", () => {
       printed.values[0].map(({ name, value }: { name: string; value: unknown }) => [name, value])
     )
     assert.deepInclude(settings, { PORT: 3010, DATABASE_URL: "<secret>", BACKEND_SECRET: "<secret>", SIM_MAKER: true })
-    assert.deepStrictEqual((await run(["config", "check"])).values, [{ valid: true, findings: [] }])
+    assert.deepStrictEqual((await run(["config", "check"])).values, [{ valid: true, findings: [], warnings: [] }])
   })
   it("reports settings that contradict each other", async () => {
     const found = async (environment: Record<string, string>) =>

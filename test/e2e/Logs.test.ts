@@ -166,6 +166,7 @@ beforeAll(async () => {
       ADMIN_USERNAME: "admin",
       ADMIN_PASSWORD: password,
       JWT_SIGNING_KEY: seed,
+      DATABSE_URL: keep("a misspelt setting", canary("postgres://gateway")),
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=${keep("what the collector asks", canary("collector"))}`
     }
@@ -188,6 +189,12 @@ afterAll(async () => {
 })
 
 describe("the log", () => {
+  it("warns of a variable that is a misspelt setting", () => {
+    const warnings = lines.filter((line) => line.includes("DATABSE_URL"))
+    assert.lengthOf(warnings, 1)
+    assert.include(warnings[0], '"message":"DATABSE_URL is no setting; did you mean DATABASE_URL?","level":"WARN"')
+  })
+
   it("contains no secret and no broken line, for any input and any failure", { timeout: 120_000 }, async () => {
     const well = await knock()
     assert.deepStrictEqual(

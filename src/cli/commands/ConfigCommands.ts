@@ -2,7 +2,7 @@
 import { Effect, Redacted, Result } from "effect"
 import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
-import type { Setting } from "../../domain/Setting.ts"
+import { misspelt, type Setting } from "../../domain/Setting.ts"
 import { consistent, settings, table } from "../../layers/Settings.ts"
 import { OutputFinished } from "../ErrorOutput.ts"
 import { show, table as rows } from "../Show.ts"
@@ -109,12 +109,15 @@ const findings = Effect.gen(function* () {
 const check = Command.make("check", {}, () =>
   Effect.gen(function* () {
     const wrong = yield* findings
-    yield* show({ valid: wrong.length === 0, findings: wrong }, ({ findings: all, valid }, paint) =>
-      valid
-        ? paint.green("the settings are valid")
-        : all
-            .map(({ message, name }) => `${paint.red("invalid")}  ${name === undefined ? "" : `${name}: `}${message}`)
-            .join("\n")
+    const warnings = misspelt(new Set(Object.keys(process.env)), new Set(every.map(({ name }) => name)))
+    yield* show({ valid: wrong.length === 0, findings: wrong, warnings }, (found, paint) =>
+      [
+        ...found.findings.map(
+          ({ message, name }) => `${paint.red("invalid")}  ${name === undefined ? "" : `${name}: `}${message}`
+        ),
+        ...found.warnings.map((message) => `${paint.bold("warning")}  ${message}`),
+        ...(found.valid ? [paint.green("the settings are valid")] : [])
+      ].join("\n")
     )
     if (wrong.length > 0) return yield* new OutputFinished()
   })
