@@ -129,6 +129,22 @@ describe("Client", () => {
     })
   )
 
+  it.live("sends the credentials of an administrator with administrator endpoints, if it has them", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* serve({ "/api/v1/admin/access-codes": () => [200, noOrders] })
+      const admin = { username: "admin", password: "a secret" }
+      for (const options of [{ admin }, {}]) {
+        const client = yield* Client.make({ baseUrl: url, ...options })
+        yield* client.accessCodes.list({ query: {} })
+      }
+      const basic = `Basic ${Buffer.from("admin:a secret").toString("base64")}`
+      assert.deepStrictEqual(
+        asked.map(({ headers }) => headers.authorization),
+        [basic, undefined]
+      )
+    })
+  )
+
   it.live("sends no request with a field that the endpoint does not take", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* serve({ "/api/v1/order/create": () => [200, ref] })

@@ -7,6 +7,9 @@ import { Feed } from "../../src/client/index.ts"
 export type Message = any
 type Kind = "open" | "message" | "error" | "close"
 
+/** The close code of a connection that broke; an error event comes first. */
+const LOST = 1006
+
 export class FakeSocket implements WebSocketLike {
   readyState = 0
   /** What the client sent, parsed. */
@@ -22,7 +25,10 @@ export class FakeSocket implements WebSocketLike {
   }
   removeEventListener(): void {}
   private emit(type: Kind, event: WebSocketEvent = {}): void {
-    for (const listener of this.listeners.get(type) ?? []) listener(event)
+    const listeners = this.listeners.get(type) ?? []
+    // as `ws` does
+    if (type === "error" && listeners.length === 0) throw new Error("an error without a listener")
+    for (const listener of listeners) listener(event)
   }
   open(): void {
     this.readyState = 1
@@ -45,8 +51,9 @@ export class FakeSocket implements WebSocketLike {
     this.say({ op: "event", topic, server_ts_ms: 1, data })
   }
   /** The gateway closes, or the connection breaks. */
-  drop(code = 1006, reason = ""): void {
+  drop(code = LOST, reason = ""): void {
     this.readyState = 3
+    if (code === LOST) this.emit("error")
     this.emit("close", { code, reason })
   }
 }

@@ -15,13 +15,14 @@ const quiet = async (): Promise<void> => {
 /** A loop with its sockets, events and pauses; the jitter is always the whole pause. */
 const begin = async (
   options: Partial<FeedLoopOptions> = {},
-  onMessage: (message: Message, socket: FakeSocket, connection: number) => void = polite
+  onMessage: (message: Message, socket: FakeSocket, connection: number) => void = polite,
+  isReachable = true
 ) => {
   const sockets: Array<FakeSocket> = []
   const events: Array<FeedEvent> = []
   /** Pauses before reconnects that have not ended. */
   const pauses: Array<{ readonly ms: number; readonly end: () => void }> = []
-  const time = { now: 0, isReachable: true, sleeping: 0, checks: [] as Array<() => void> }
+  const time = { now: 0, isReachable, sleeping: 0, checks: [] as Array<() => void> }
   const sleep = (ms: number, signal: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
       time.sleeping++
@@ -100,6 +101,12 @@ describe("the pause before a reconnect", () => {
       pauses,
       [1, 2, 4, 8, 1].map((times) => times * BACKOFF_FIRST_MS)
     )
+    feed.loop.close()
+  })
+
+  it("counts a first connection that fails as one failure", async () => {
+    const feed = await begin({}, polite, false)
+    assert.strictEqual(await feed.reconnect(), 2 * BACKOFF_FIRST_MS)
     feed.loop.close()
   })
 

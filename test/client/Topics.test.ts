@@ -284,6 +284,8 @@ describe("a subscription", () => {
       })
       const feed = yield* gateway.open({ topics: ["trade.BTC-USDC", topic] })
       gateway.last.tell(topic, whole)
+      gateway.last.tell("trade.BTC-USDC", { type: "update", list: [] })
+      assert.isNumber(feed.age("trade.BTC-USDC"))
       yield* feed.unsubscribe(["trade.BTC-USDC", topic])
       const count = gateway.news.length
       gateway.last.tell("trade.BTC-USDC", { type: "update", list: [] })
