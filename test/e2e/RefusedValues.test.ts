@@ -1,8 +1,10 @@
 /** Texts of refusals that depend on the state of the exchange: each names the field, repeats the value and says what is accepted. */
 import { randomUUID } from "node:crypto"
+import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
+import { as, callers } from "../rpc/Callers.ts"
 import { basic } from "../../verification/harness/Settings.ts"
 import type { Frame } from "../../verification/harness/Socket.ts"
 
@@ -131,6 +133,17 @@ describe("the text of a refusal", () => {
         body.message,
         "from_sub_account_address and to_sub_account_address: expected the addresses of own sub-accounts"
       )
+    }
+  })
+
+  it("is the same over every transport", async () => {
+    const payload = { ...own(user), order_id: unknown }
+    for (const [name, caller] of Object.entries(callers)) {
+      const error = (await caller(exchange, (client) =>
+        Effect.flip(client["order.cancel"]({ payload }, as(user)))
+      )) as Frame
+      assert.strictEqual(error.message, refusals["an unknown order"]![2], name)
+      assert.deepStrictEqual(error.details, { reason: "OrderNotFound", field: "order_id" }, name)
     }
   })
 
