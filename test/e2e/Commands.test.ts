@@ -51,7 +51,7 @@ describe("a batch", () => {
     assert.deepInclude(body.list[9], {
       code: "CONFLICT",
       order_link_id: "batch-0",
-      details: { reason: "DuplicateOrderLinkId", order_id: ids[0] }
+      details: { reason: "DuplicateOrderLinkId", order_id: ids[0], field: "order_link_id" }
     })
     const { list } = await get("/order/realtime?limit=50", user)
     assert.lengthOf(list, 19)
