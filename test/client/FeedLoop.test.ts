@@ -162,6 +162,27 @@ describe("the credential of a feed", () => {
     feed.loop.close()
   })
 
+  it("is renewed as often after a connection that was live as at first", async () => {
+    let renewals = 0
+    const feed = await begin(
+      login(async () => {
+        renewals++
+        return "renewed"
+      }),
+      (message, socket, connection) => {
+        if (message.op !== "auth" || connection === 1) return polite(message, socket)
+        const { op, req_id } = message
+        socket.say({ op, success: false, user_id: null, req_id, code: "UNAUTHORIZED", message: "no" })
+      }
+    )
+    feed.last().drop(closeCodes.CredentialEnded.code)
+    await quiet()
+    // two renewals in a row, and the refusal after them ends the feed
+    for (let times = 1; times <= 2; times++) await feed.reconnect()
+    assert.deepStrictEqual([renewals, feed.states().at(-1)], [2, "ended"])
+    await feed.running
+  })
+
   it("is kept where the gateway cannot check it for the moment", async () => {
     let renewals = 0
     const feed = await begin(
