@@ -142,6 +142,15 @@ describe("the pause before a reconnect", () => {
   })
 })
 
+/** Refuses the credential of some connections, and is {@link polite} otherwise. */
+const refusing =
+  (isRefused: (connection: number) => boolean, code: string, text: string) =>
+  (message: Message, socket: FakeSocket, connection: number): void => {
+    const { op, req_id } = message
+    if (op !== "auth" || !isRefused(connection)) return polite(message, socket)
+    socket.say({ op, success: false, user_id: null, req_id, code, message: text })
+  }
+
 describe("the credential of a feed", () => {
   const login = (renew: () => Promise<Renewal>) => ({ authFrame: async () => ({ bearer: "TK" }), renew })
 
@@ -169,11 +178,7 @@ describe("the credential of a feed", () => {
         renewals++
         return "renewed"
       }),
-      (message, socket, connection) => {
-        if (message.op !== "auth" || connection === 1) return polite(message, socket)
-        const { op, req_id } = message
-        socket.say({ op, success: false, user_id: null, req_id, code: "UNAUTHORIZED", message: "no" })
-      }
+      refusing((connection) => connection > 1, "UNAUTHORIZED", "no")
     )
     feed.last().drop(closeCodes.CredentialEnded.code)
     await quiet()
@@ -190,11 +195,7 @@ describe("the credential of a feed", () => {
         renewals++
         return "refused"
       }),
-      (message, socket, connection) => {
-        if (message.op !== "auth" || connection > 1) return polite(message, socket)
-        const { op, req_id } = message
-        socket.say({ op, success: false, user_id: null, req_id, code: "SERVICE_UNAVAILABLE", message: "not now" })
-      }
+      refusing((connection) => connection === 1, "SERVICE_UNAVAILABLE", "not now")
     )
     assert.deepStrictEqual(feed.events.at(-1), {
       kind: "state",

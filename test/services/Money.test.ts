@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Caller } from "../../src/domain/User.ts"
 import { Funds } from "../../src/services/trading/Funds.ts"
-import type { Command } from "../../src/services/Sequencer.ts"
+import { type Command, CommandRefused } from "../../src/services/Sequencer.ts"
 import { SubAccounts } from "../../src/services/identity/SubAccounts.ts"
 import { type Doubles, foreign, orderId, policies, root, tokenCaller, userId, v0, v1, well } from "../http/Fixture.ts"
 
@@ -217,10 +217,33 @@ describe("a transfer", () => {
       const funds = yield* Funds
       const same = yield* Effect.flip(funds.transfer(tokenCaller, { ...ask, to_sub_account_address: v0 }))
       assert.deepStrictEqual(reasonOf(same), ["InvalidField", "to_sub_account_address"])
-      assert.strictEqual(reasonOf(yield* Effect.flip(funds.transfer(bound, ask)))[0], "SubAccountNotFound")
+      const from = yield* Effect.flip(funds.transfer(bound, ask))
+      assert.deepStrictEqual(reasonOf(from), ["SubAccountNotFound", "from_sub_account_address"])
+      const back = { ...ask, from_sub_account_address: v1, to_sub_account_address: v0 }
+      const to = yield* Effect.flip(funds.transfer(bound, back))
+      assert.deepStrictEqual(reasonOf(to), ["SubAccountNotFound", "to_sub_account_address"])
       assert.deepStrictEqual(commands, [])
     }).pipe(Effect.provide(layer))
   })
+  for (const [details, text] of [
+    [{}, /^from_\S+ and to_\S+: expected /u],
+    [{ field: "to_sub_account_address" }, /^none$/u]
+  ] as const)
+    it.effect(
+      `names both sub-accounts unless the backend says which one it misses: ${"field" in details ? "it does" : "it does not"}`,
+      () => {
+        const refused = new CommandRefused({ reason: "SubAccountNotFound", message: "none", details })
+        return Effect.gen(function* () {
+          const funds = yield* Funds
+          const error: object = yield* Effect.flip(funds.transfer(tokenCaller, ask))
+          assert.deepStrictEqual(reasonOf(error), [
+            "SubAccountNotFound",
+            "field" in details ? details.field : undefined
+          ])
+          assert.match("message" in error ? String(error.message) : "", text)
+        }).pipe(Effect.provide(world({ sequencer: { submit: () => Effect.fail(refused) } }).layer))
+      }
+    )
 })
 
 describe("sub-accounts", () => {

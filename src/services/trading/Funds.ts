@@ -21,10 +21,10 @@ const ASSET = "USDC"
 export type FundsFailure<R extends Reason, T extends CommandType> =
   DomainError<R | UnhealthyReason | "InvalidField" | "OutOfRange" | "SubAccountNotFound"> | CommandFailure<T>
 
+const notFound = new DomainError("SubAccountNotFound")
 const notFoundIn = (field: string) => new DomainError("SubAccountNotFound", { field })
-const notFound = notFoundIn("sub_account_address")
 const disabled = new DomainError("ModuleDisabled")
-/** A backend need not say which of the two it misses. */
+/** The refusal of a transfer by a backend that does not say which of the two it misses. */
 const notBoth = new DomainError(
   "SubAccountNotFound",
   {},
@@ -145,7 +145,9 @@ export class Funds extends Context.Service<
               }
             }).pipe(
               Effect.catchTag("CommandRefused", (refused) =>
-                Effect.fail(refused.reason === "SubAccountNotFound" ? notBoth : refused)
+                Effect.fail(
+                  refused.reason === "SubAccountNotFound" && refused.details["field"] === undefined ? notBoth : refused
+                )
               )
             )
             const { status } = yield* movementOf(ack)
