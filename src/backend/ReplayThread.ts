@@ -1,7 +1,7 @@
 /** The thread that replays old events for one subscriber. It pauses while the subscriber has not taken what was sent. */
 import { parentPort, workerData } from "node:worker_threads"
 import { machine } from "./engine/EngineMachine.ts"
-import type { Block } from "./journal/EventLog.ts"
+import type { Block } from "./journal/EventBlocks.ts"
 import { type ReplayFrom, replayEvents } from "./journal/EventReplay.ts"
 
 export interface ReplayRequest {

@@ -35,11 +35,11 @@ export class Trader {
     const { publicKey, sign } = newKeys()
     const fresh = { timestamp_ms: Date.now(), nonce: nonce() }
     const signature = sign(`SERVICE_AUTH|LOGIN|${publicKey}|${fresh.timestamp_ms}|${fresh.nonce}`)
-    const login = await trader.call("POST", "/authorize", { public_key: publicKey, signature, ...fresh })
-    trader.token = login.body.token
-    for (let i = 1; i < accounts; i++) await trader.call("POST", "/user/sub-accounts", {})
-    const { body } = await trader.call("GET", "/user/sub-accounts")
-    trader.vaults = body.list.map(({ sub_account_address }: Json) => sub_account_address)
+    const login = await trader.answer("POST", "/authorize", { public_key: publicKey, signature, ...fresh })
+    trader.token = login.token
+    for (let i = 1; i < accounts; i++) await trader.answer("POST", "/user/sub-accounts", {})
+    const { list } = await trader.answer("GET", "/user/sub-accounts")
+    trader.vaults = list.map(({ sub_account_address }: Json) => sub_account_address)
     await trader.follow()
     return trader
   }
@@ -56,14 +56,20 @@ export class Trader {
     return { status: response.status, body: await response.json() }
   }
 
+  /** The body of an answer that must be a success. */
+  private async answer(method: string, path: string, body?: object): Promise<Json> {
+    const answer = await this.call(method, path, body)
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+
   /** Every record of a list, page after page, and the position of the first page. */
   async list(path: string): Promise<{ readonly records: ReadonlyArray<Json>; readonly seq: number }> {
     const records: Array<Json> = []
     let seq = 0
     for (let cursor = ""; ;) {
       const page = cursor === "" ? path : `${path}${path.includes("?") ? "&" : "?"}cursor=${cursor}`
-      const { body, status } = await this.call("GET", page)
-      if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
+      const body = await this.answer("GET", page)
       if (cursor === "") seq = body.seq ?? 0
       records.push(...body.list)
       cursor = body.next_page_cursor ?? ""

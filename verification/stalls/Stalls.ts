@@ -7,7 +7,7 @@
 import * as Engine from "../../src/backend/engine/Engine.ts"
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
-import { EventLog } from "../../src/backend/journal/EventLog.ts"
+import { EventBlocks } from "../../src/backend/journal/EventBlocks.ts"
 import { drain, SLICE_MS, type Slices } from "../../src/backend/engine/state/Slices.ts"
 import type { Command, Event, PlaceOrder } from "../../src/proto/gateway/v1/sequencer.ts"
 import { OrderType, Side, SmpType, TimeInForce, TriggerBy, TriggerDirection } from "../../src/proto/gateway/v1/types.ts"
@@ -88,11 +88,11 @@ const conditionalAt = (price: string): Body =>
   })
 
 /** Encodes the events of an input for subscribers. */
-const encode = (events: ReadonlyArray<Event>) =>
-  new EventLog("stalls").encode(
-    events,
-    events.map(() => 0)
-  )
+const encode = function* (events: ReadonlyArray<Event>): Slices {
+  const blocks = new EventBlocks("stalls", "stalls")
+  yield* blocks.addAll(events, 0)
+  blocks.take()
+}
 
 class World {
   private readonly state = Engine.initial({

@@ -10,7 +10,7 @@ import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
 import type { Command, CommandResult, Event, SetIndexPrice } from "../../proto/gateway/v1/sequencer.ts"
-import { Side } from "../../proto/gateway/v1/types.ts"
+import { type PriceLevel, Side } from "../../proto/gateway/v1/types.ts"
 import { assertConserved } from "./accounts/Accounts.ts"
 import { acknowledge, Code, invalid, refuse } from "./events/CommandResults.ts"
 import { emitMarkChanges, emitOutdated } from "./events/PositionEvents.ts"
@@ -180,21 +180,18 @@ const publishBook = (ctx: StepContext, market: MarketState): void => {
   const before = market.bookSeq
   market.bookSeq = ++market.seq
   market.bookMs = ctx.at
-  const { price, qty } = market.rules
-  const sideOf = (side: Side) =>
-    changes
-      .filter((change) => change.side === side)
-      .map(({ ticks, lots }) => ({ price: Grid.text(price, ticks), qty: Grid.text(qty, lots) }))
-  emit(ctx, undefined, market, () => ({
-    $case: "book_changed",
-    value: {
-      symbol: market.market.symbol,
-      book_seq: market.bookSeq,
-      prev_book_seq: before,
-      bids: sideOf(Side.SIDE_BUY),
-      asks: sideOf(Side.SIDE_SELL)
+  emit(ctx, undefined, market, () => {
+    const { price, qty } = market.rules
+    const bids: Array<PriceLevel> = []
+    const asks: Array<PriceLevel> = []
+    for (const { lots, side, ticks } of changes)
+      (side === Side.SIDE_BUY ? bids : asks).push({ price: Grid.text(price, ticks), qty: Grid.text(qty, lots) })
+    const { symbol } = market.market
+    return {
+      $case: "book_changed",
+      value: { symbol, book_seq: market.bookSeq, prev_book_seq: before, bids, asks }
     }
-  }))
+  })
 }
 
 const assertUncrossed = (market: MarketState): void => {

@@ -1,14 +1,11 @@
 /**
  * The recent events, encoded once for any number of subscribers.
  *
- * Events are stored as blocks: encoded StreamEventsResponse messages that contain whole steps, or a part of a step that is
- * larger than {@link BLOCK_BYTES_MAX}. Protobuf messages concatenate, so several consecutive blocks are also a valid frame,
- * and a subscriber that is behind gets joined blocks. The log is bounded by events and bytes; the oldest blocks are dropped
- * first.
+ * Events are stored as {@link Block}s, and a subscriber that is behind gets joined blocks. The log is bounded by events and
+ * bytes; the oldest blocks are dropped first.
  */
-import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
-import { drain, type Slices } from "../engine/Machine.ts"
-import { WireWriter } from "../../node/WireWriter.ts"
+import { StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+import { asBuffer, type Block, EventBlocks, FRAME_BYTES } from "./EventBlocks.ts"
 
 /** How many past events subscribers can request. */
 export interface EventLogLimits {
@@ -17,34 +14,6 @@ export interface EventLogLimits {
 }
 
 export const defaultLimits: EventLogLimits = { events_kept_max: 500_000, bytes_kept_max: 512 * 1024 * 1024 }
-
-/** A block ends with the step that exceeds this size; joined frames have about this size too. */
-export const FRAME_BYTES = 64 * 1024
-/**
- * A block ends with the event that exceeds this size, also within a step: funding, or a move of the index, is one step of all
- * positions. Source: docs/contract/boundary.md#commands-and-events.
- */
-export const BLOCK_BYTES_MAX = 256 * 1024
-
-/** Encoded events. */
-export interface Block {
-  readonly first: number
-  readonly last: number
-  /** Checksum of the journal after its last event; undefined where only its bytes have it. */
-  readonly checksum: number | undefined
-  readonly bytes: Buffer
-}
-
-/** Events that are encoded without a stop. */
-const EVENTS_PER_SLICE = 64
-
-/** Tags of StreamEventsResponse.epoch, .events, .fork and .checksums. */
-const EPOCH_TAG = 10
-const EVENTS_TAG = 18
-const FORK_TAG = 34
-const CHECKSUMS_TAG = 42
-
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The newest blocks, concatenated. A snapshot stores them so that a subscriber can resume after a restart. */
 export interface EventTail {
@@ -72,13 +41,15 @@ export class EventLog {
   private head_seq = 0
   /** Checksum at the head; undefined where it is not known. */
   private headChecksum: number | undefined
-  private readonly writer = new WireWriter()
+  /** Encodes the next events; {@link add} publishes them. */
+  readonly encoder: EventBlocks
   private joined: { readonly from: Cursor; readonly to: Cursor; readonly bytes: Buffer } | undefined
 
   constructor(epoch: string, limits: EventLogLimits = defaultLimits, fork = epoch) {
     this.epoch = epoch
     this.fork = fork
     this.limits = limits
+    this.encoder = new EventBlocks(epoch, fork)
   }
 
   /** Seq of the last published event; 0 before the first. */
@@ -152,34 +123,6 @@ export class EventLog {
     this.trim()
   }
 
-  /** Encodes the events of whole steps, in order, with the checksum of the journal after the input of each. */
-  *encode(events: ReadonlyArray<Event>, checksums: ReadonlyArray<number>): Slices<ReadonlyArray<Block>> {
-    const { writer } = this
-    const blocks: Array<Block> = []
-    let first = 0
-    let begin = 0
-    for (let i = 0; i < events.length; i++) {
-      if (i % EVENTS_PER_SLICE === EVENTS_PER_SLICE - 1) yield
-      const event = events[i]!
-      if (event.seq !== events[0]!.seq + i) throw new Error(`event ${event.seq} does not follow its predecessor`)
-      if (writer.length === 0) {
-        writer.uint32(EPOCH_TAG).string(this.epoch)
-        first = event.seq
-        begin = i
-      }
-      Event.encode(event, writer.uint32(EVENTS_TAG).fork()).join()
-      const next = events[i + 1]
-      const size_min = next?.step === event.step ? BLOCK_BYTES_MAX : FRAME_BYTES
-      if (next === undefined || writer.length >= size_min) {
-        writer.uint32(FORK_TAG).string(this.fork)
-        writer.uint32(CHECKSUMS_TAG).uint32(4 * (i + 1 - begin))
-        for (let at = begin; at <= i; at++) writer.fixed32(checksums[at]!)
-        blocks.push({ first, last: event.seq, checksum: checksums[i], bytes: asBuffer(writer.finish()) })
-      }
-    }
-    return blocks
-  }
-
   /** Adds durable events. Throws where a seq does not follow the head: that is a bug. */
   add(blocks: ReadonlyArray<Block>): void {
     for (const block of blocks) {
@@ -190,10 +133,6 @@ export class EventLog {
       this.push(block)
     }
     this.trim()
-  }
-
-  append(events: ReadonlyArray<Event>, checksums: ReadonlyArray<number>): void {
-    this.add(drain(this.encode(events, checksums)))
   }
 
   /**

@@ -3,8 +3,8 @@
  * snapshot before them or from the first entry.
  */
 import { CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import { drain, type Machine } from "../engine/Machine.ts"
-import { type Block, EventLog } from "./EventLog.ts"
+import type { Machine } from "../engine/Machine.ts"
+import { type Block, EventBlocks } from "./EventBlocks.ts"
 import { Journal } from "./Journal.ts"
 import { recover } from "./Recovery.ts"
 import { replay } from "./Replay.ts"
@@ -61,23 +61,21 @@ export const replayEvents = <S, C>(
     const { links, ...recovered } = recover(machine, journal, { limits: none, until: position, warn: () => {} })
     const { state } = recovered
     let { at_ms } = recovered
-    const log = new EventLog(journal.origin.epoch, none, journal.fork)
-    let events: Array<Event> = []
-    let checksums: Array<number> = []
+    const encoder = new EventBlocks(journal.origin.epoch, journal.fork)
+    let count = 0
     let isForked = false
     const flush = () => {
-      if (events.length > 0) onBlocks(drain(log.encode(events, checksums)))
-      events = []
-      checksums = []
+      if (count > 0) onBlocks(encoder.take())
+      count = 0
     }
     const take = (step: ReadonlyArray<Event>, chain: number) => {
       for (const event of step) {
         if (event.seq === seq - 1) isForked = checksum !== undefined && checksum !== chain
         if (event.seq < seq || isForked) continue
-        events.push(event)
-        checksums.push(chain)
+        encoder.add(event, chain)
+        count++
       }
-      if (events.length >= BATCH_EVENTS) flush()
+      if (count >= BATCH_EVENTS) flush()
     }
     for (let until = segmentEnd(journal, position); until > position; until = segmentEnd(journal, position)) {
       const from = { start: { state, position, at_ms }, links }

@@ -1,4 +1,5 @@
 import type { Event } from "../../proto/gateway/v1/sequencer.ts"
+import { drain } from "../engine/Machine.ts"
 import type { EventLog, EventTail } from "./EventLog.ts"
 
 /** The events of an entry, with the checksum of the journal after it. */
@@ -40,10 +41,8 @@ export class NewestEvents {
     else log.skipTo((this.kept[this.start]?.events[0]?.seq ?? 1) - 1)
     for (let i = this.start; i < this.kept.length; i++) {
       const { events, checksum } = this.kept[i]!
-      log.append(
-        events,
-        events.map(() => checksum)
-      )
+      drain(log.encoder.addAll(events, checksum))
+      log.add(log.encoder.take())
     }
   }
 }

@@ -10,7 +10,8 @@
  */
 import { Metadata, type ServerWritableStream, status } from "@grpc/grpc-js"
 import { type StreamEventsRequest, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
-import type { Block, Cursor, EventLog } from "../journal/EventLog.ts"
+import type { Block } from "../journal/EventBlocks.ts"
+import type { Cursor, EventLog } from "../journal/EventLog.ts"
 import type { ReplayFrom } from "../journal/EventReplay.ts"
 import type { Fork } from "../journal/JournalSchema.ts"
 

@@ -14,9 +14,10 @@
  * be rebuilt from it. Where a commit may have happened, its commands stay unanswered. A full disk is detected earlier:
  * commands are then refused, and engine time stops, until space is free again.
  */
-import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
+import { Command, CommandResult, type CommandStatus } from "../../proto/gateway/v1/sequencer.ts"
 import { drain, type Input, type Machine, SLICE_MS, type Slices, type Step } from "../engine/Machine.ts"
-import type { Block, EventLog } from "../journal/EventLog.ts"
+import type { Block } from "../journal/EventBlocks.ts"
+import type { EventLog } from "../journal/EventLog.ts"
 import { type FoundEntry, type JournalPort, COMMAND_ID_RETENTION_MS } from "../journal/Journal.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 
@@ -335,25 +336,18 @@ export class Writer<S, C> implements Submitter {
     this.encoder.renew()
     const began_ms = this.monotonic()
     const before = journal.position
-    const events: Array<Event> = []
-    const checksums: Array<number> = []
     const results: Array<Uint8Array> = []
-    let blocks: ReadonlyArray<Block>
     try {
       journal.begin()
       if (ticks) {
         const step = yield* this.start({ at_ms: this.at_ms, command: undefined })
         journal.append(this.at_ms, null, null, null)
-        for (const event of step.events) {
-          events.push(event)
-          checksums.push(journal.checksum)
-        }
+        yield* log.encoder.addAll(step.events, journal.checksum)
       }
       for (const queued of turn) {
-        results.push(yield* this.run(queued, began_ms, events, checksums))
+        results.push(yield* this.run(queued, began_ms))
         yield
       }
-      blocks = yield* log.encode(events, checksums)
     } catch (cause) {
       this.fail(turn, cause, false)
       return undefined
@@ -361,7 +355,7 @@ export class Writer<S, C> implements Submitter {
     return {
       commands: turn,
       results,
-      blocks,
+      blocks: log.encoder.take(),
       entries: journal.position - before,
       began_ms,
       applied_ms: this.monotonic(),
@@ -490,13 +484,8 @@ export class Writer<S, C> implements Submitter {
   }
 
   /** Applies one command in a turn that began at `began_ms`, and journals it if it changed anything. */
-  private *run(
-    { command, bytes, not_after_ms }: Queued,
-    began_ms: number,
-    events: Array<Event>,
-    checksums: Array<number>
-  ): Slices<Uint8Array> {
-    const { journal } = this.options
+  private *run({ command, bytes, not_after_ms }: Queued, began_ms: number): Slices<Uint8Array> {
+    const { journal, log } = this.options
     const { command_id } = command
     if (command_id === "" || command_id.length > COMMAND_ID_CHARS_MAX) {
       const message = `command_id must have 1 to ${COMMAND_ID_CHARS_MAX} characters`
@@ -525,10 +514,7 @@ export class Writer<S, C> implements Submitter {
     const result = encoder.from(start)
     if (step.result.outcome?.$case === "ack" || step.events.length > 0) {
       journal.append(this.at_ms, command_id, bytes, result)
-      for (const event of step.events) {
-        events.push(event)
-        checksums.push(journal.checksum)
-      }
+      yield* log.encoder.addAll(step.events, journal.checksum)
     }
     return result
   }

@@ -3,7 +3,7 @@
  *
  * Every submitted command gets exactly one outcome: the sequencer's result; *unavailable* (never written, so certainly not
  * sequenced); or *unknown* (written, and then its stream was lost or its deadline passed). A written command is never
- * written reconnect. An unwritten command moves to the next stream while its deadline lasts.
+ * written again. An unwritten command moves to the next stream while its deadline lasts.
  * Source: docs/contract/boundary.md#errors, #retries.
  *
  * A command is not written if its credential ended while the command was queued. Except a cancel, it is not written while

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "vitest"
-import { BLOCK_BYTES_MAX, EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
+import { BLOCK_BYTES_MAX, FRAME_BYTES } from "../../../src/backend/journal/EventBlocks.ts"
+import { EventLog } from "../../../src/backend/journal/EventLog.ts"
 import { type Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
 
 /** A small seeded random generator (mulberry32). */
@@ -40,11 +41,10 @@ const readFrom = (log: EventLog, from: number): ReadonlyArray<number> => {
 }
 
 /** A checksum for each seq. */
-const append = (log: EventLog, events: ReadonlyArray<Event>) =>
-  log.append(
-    events,
-    events.map(({ seq }) => 7 * seq)
-  )
+const append = (log: EventLog, events: ReadonlyArray<Event>) => {
+  for (const event of events) log.encoder.add(event, 7 * event.seq)
+  log.add(log.encoder.take())
+}
 
 describe("EventLog", () => {
   for (const seed of [1, 2, 3]) {

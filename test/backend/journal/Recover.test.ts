@@ -16,7 +16,7 @@ import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
 import { type Config, machine } from "../../../src/backend/engine/EngineMachine.ts"
-import type { Machine } from "../../../src/backend/engine/Machine.ts"
+import { drain, type Machine } from "../../../src/backend/engine/Machine.ts"
 import { backup } from "../../../src/backend/journal/Backup.ts"
 import * as ClosingSnapshots from "../../../src/backend/journal/ClosingSnapshots.ts"
 import { defaultLimits, EventLog } from "../../../src/backend/journal/EventLog.ts"
@@ -107,10 +107,8 @@ class Playing {
         Command.encode(command).finish(),
         CommandResult.encode(result).finish()
       )
-      recovered.log.append(
-        step.events,
-        step.events.map(() => journal.checksum)
-      )
+      drain(recovered.log.encoder.addAll(step.events, journal.checksum))
+      recovered.log.add(recovered.log.encoder.take())
     }
     return { command, result }
   }

@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events"
 import { status } from "@grpc/grpc-js"
 import { assert, describe, it, onTestFinished, vi } from "vitest"
-import { EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
+import { FRAME_BYTES } from "../../../src/backend/journal/EventBlocks.ts"
+import { EventLog } from "../../../src/backend/journal/EventLog.ts"
 import {
   type EventCall,
   EventStream,
@@ -38,7 +39,8 @@ const grow = (log: EventLog) => {
     command_id: "x".repeat(FRAME_BYTES),
     event: undefined
   }
-  log.append([event], [1_000 + event.seq])
+  log.encoder.add(event, 1_000 + event.seq)
+  log.add(log.encoder.take())
 }
 
 describe("EventStream", () => {

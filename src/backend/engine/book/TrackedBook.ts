@@ -33,7 +33,7 @@ export const track = (book: OrderBook.OrderBook): TrackedBook => {
     }
     before.clear()
     const sign = side === Side.SIDE_BUY ? -1 : 1
-    return changes.sort((a, b) => sign * (a.ticks - b.ticks))
+    return changes.length > 1 ? changes.sort((a, b) => sign * (a.ticks - b.ticks)) : changes
   }
 
   const tracked = OrderBook.overriding(book, {

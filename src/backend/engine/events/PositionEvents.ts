@@ -99,6 +99,7 @@ const inOrder = (a: MarketPosition, b: MarketPosition): number =>
 export const emitMarkChanges = function* (ctx: StepContext): Slices {
   const found: Array<MarketPosition> = []
   for (const market of ctx.sampledMarkets) for (const holding of yield* dueOf(ctx, market)) found.push(holding)
+  if (found.length === 0) return
   const due = yield* sort(found, inOrder)
   for (let start = 0; start < due.length;) {
     yield
@@ -127,7 +128,8 @@ export const emitOutdated = function* (ctx: StepContext): Slices {
     state.waiting.clear()
     waiting.forEach(consider)
   }
-  state.outdated.splice(0).forEach(consider)
+  if (state.outdated.length > 0) state.outdated.splice(0).forEach(consider)
+  if (due.length === 0) return
   for (const holding of yield* sort(due, inOrder)) {
     yield
     emitPosition(ctx, holding, Accounts.lazyTotals(holding.account))

@@ -234,6 +234,7 @@ const needsLiquidation = (account: Account): boolean => {
  */
 export const run = function* (ctx: StepContext): Slices<boolean> {
   const { state } = ctx
+  if (ctx.repricedMarkets.size === 0 && ctx.changedPositions.size === 0) return false
   const checked = new Set<Account>()
   for (const market of ctx.repricedMarkets)
     for (const holding of yield* state.standing.takeDue(market)) checked.add(holding.account)
@@ -249,6 +250,7 @@ export const run = function* (ctx: StepContext): Slices<boolean> {
     checked.add(account)
     if (needsLiquidation(account)) failed.push(account)
   }
+  if (failed.length === 0) return false
   let done = false
   // an earlier liquidation of this round may have filled a maker and changed its account, but never below its margin
   for (const account of yield* sort(failed, byAddress)) {

@@ -1,6 +1,6 @@
 /** Applies the turns of a shared journal to an engine and to its copy of the journal, and compares the two. */
-import { Command, CommandResult, type Event } from "../../../proto/gateway/v1/sequencer.ts"
-import type { Machine } from "../../engine/Machine.ts"
+import { Command, CommandResult } from "../../../proto/gateway/v1/sequencer.ts"
+import { drain, type Machine } from "../../engine/Machine.ts"
 import { entriesOf } from "../Block.ts"
 import type { EventLog } from "../EventLog.ts"
 import type { Journal, Turn } from "../Journal.ts"
@@ -50,8 +50,6 @@ export class Replica<S, C> implements Lease.Replica {
         message: `the journal in the database does not replay: ${what}. ${RECOVERY_HINT}`
       })
     if (first !== journal.position + 1) throw differs(`position ${first} follows position ${journal.position}`)
-    const events: Array<Event> = []
-    const checksums: Array<number> = []
     for (const entry of entriesOf(entries)) {
       const { at_ms } = entry
       const command = entry.command === undefined ? undefined : Command.decode(entry.command)
@@ -62,15 +60,12 @@ export class Replica<S, C> implements Lease.Replica {
           throw differs(`position ${journal.position + 1} has another result`)
       }
       journal.append(at_ms, command?.command_id ?? null, entry.command ?? null, entry.result ?? null)
-      for (const event of step.events) {
-        events.push(event)
-        checksums.push(journal.checksum)
-      }
+      drain(log.encoder.addAll(step.events, journal.checksum))
       this.at_ms = at_ms
     }
     const sealed = journal.seal()
     if (sealed?.position !== position || sealed.checksum !== checksum)
       throw differs(`the checksum from position ${first} to position ${position} does not match`)
-    log.append(events, checksums)
+    log.add(log.encoder.take())
   }
 }
