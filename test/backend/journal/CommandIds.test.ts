@@ -6,6 +6,12 @@ const KEY = "0001020304050607"
 const hashOf = (command_id: string) => keyedHashOf(KEY, command_id)
 
 describe("the index of command ids", () => {
+  it("hashes as the journals on disk do: the first four bytes of SHA-256 of key and id, little-endian", () => {
+    // printf 0001020304050607id-1 | sha256sum
+    assert.strictEqual(hashOf("id-1"), 0xf93db154)
+    assert.notStrictEqual(keyedHashOf("0001020304050608", "id-1"), hashOf("id-1"))
+  })
+
   it("returns the position of every stored id, and few false candidates", () => {
     const ids = new CommandIds([])
     const count = 3 * PORTION + 77
