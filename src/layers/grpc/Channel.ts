@@ -36,6 +36,11 @@ export type Endpoint = RemoteEndpoint | ThreadEndpoint
 export const SILENCE_MS_MAX = 5000
 /** Steps in which that time is counted. */
 const SILENCE_STEPS = 5
+/**
+ * Longest silence of the liveness probe for a backend in a thread of this process, in ms: as long as a command may take. Such
+ * a backend is never cut off, only late where the machine or its disk is busy.
+ */
+const THREAD_SILENCE_MS = 2000
 /** Consecutive failures of one kind of read that open its circuit. */
 export const READS_LOST_MAX = 20
 /** Time for which an open circuit refuses reads at once; then one read is tried, and its result decides for the others. */
@@ -99,7 +104,8 @@ export const make = Effect.fnUntraced(function* (
       : yield* LivenessProbe.make({
           server,
           begin: Effect.succeed(Effect.suspend(() => healthOf(leader.connection()))),
-          late: () => unresponsive
+          late: () => unresponsive,
+          silence_ms: "open" in endpoint ? THREAD_SILENCE_MS : undefined
         })
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>

@@ -1,9 +1,11 @@
 /** A backend that is connected but does not respond, and one that is only slow. */
+import { MessageChannel } from "node:worker_threads"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import { CommandStream, type Outcome } from "../../../src/layers/grpc/CommandStream.ts"
-import { CancelAll, SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { type Open, reply } from "../../../src/node/PortCall.ts"
+import { CancelAll, GetHeadResponse, SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
 import { hostile } from "../../doubles/HostileBackend.ts"
@@ -88,5 +90,21 @@ describe("a backend with a slow read", () => {
     } finally {
       await slow.close()
     }
+  })
+})
+
+describe("a backend in a thread of this process", () => {
+  it("does not count as silent while a busy machine delays it by less than a command may take", async () => {
+    const late_ms = 1_200
+    const answer = GetHeadResponse.encode({ ...GetHeadResponse.decode(new Uint8Array()), head_seq: 7 }).finish()
+    const thread: Open = () => {
+      const { port1, port2 } = new MessageChannel()
+      setTimeout(() => reply(port2, answer), late_ms)
+      return port1
+    }
+    const channel = await Effect.runPromise(Channel.make({ open: thread }, "sequencer").pipe(Scope.provide(scope)))
+    const { head_seq } = await Effect.runPromise(channel.read(SequencerService.getHead, {}, 2_000))
+    assert.strictEqual(head_seq, 7)
+    assert.isFalse(channel.silence.isSilent())
   })
 })
