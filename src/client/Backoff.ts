@@ -14,6 +14,8 @@ export interface Ended {
 
 /** Close code of a connection that ended without a close frame. */
 export const CODE_LOST = 1006
+/** Code of a connection that the client ends because the gateway refuses all its topics for good. */
+export const CODE_NO_TOPIC = closeCodes.NotText.code
 /** Pause before a reconnect, in ms: doubles with each failure, from the first value up to the second. */
 export const BACKOFF_FIRST_MS = 100
 export const BACKOFF_MAX_MS = 10_000

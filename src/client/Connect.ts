@@ -1,7 +1,7 @@
 /** One connection of a feed, from its opening to its end: it authenticates where the endpoint needs that, then subscribes. */
 import { closeCodes } from "../ws/api/CloseCodes.ts"
 import type { Resume } from "../ws/api/Frames.ts"
-import { CODE_LOST, type Ended, isPassing } from "./Backoff.ts"
+import { CODE_LOST, CODE_NO_TOPIC, type Ended, isPassing } from "./Backoff.ts"
 import { Connection } from "./Connection.ts"
 import type { FeedEvent } from "./FeedEvent.ts"
 import type { Topics } from "./Topics.ts"
@@ -31,10 +31,12 @@ export type Disconnect = (code: number, reason: string) => void
 
 /** Follows topics over a socket that is not open yet. */
 export const connect = (socket: WebSocketLike, topics: Topics, options: ConnectOptions): Disconnect => {
+  let refusal = ""
   const connection = new Connection(socket, {
     now: options.now,
     onEvent: (frame) => topics.receive(frame),
     onError: (error) => {
+      refusal = error.message
       options.emit({ kind: "refused", error })
       // the gateway has dropped a message above the rate limit, and the reply to it never arrives
       if (error.code === "RateLimitExceeded" && error.req_id === undefined) {
@@ -58,6 +60,7 @@ export const connect = (socket: WebSocketLike, topics: Topics, options: ConnectO
     const requested = [...topics.wanted]
     topics.subscribe(requested, (result) => {
       if (result === undefined) return
+      if (requested.length > 0 && topics.wanted.size === 0) return disconnect(CODE_NO_TOPIC, refusal)
       // read first: a caller subscribes itself what it adds to a feed that is live
       const more = [...topics.wanted].filter((topic) => !requested.includes(topic))
       wasLive = true

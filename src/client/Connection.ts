@@ -54,9 +54,10 @@ export class Connection {
     const frame = JSON.parse(text) as ServerFrame
     if (frame.op === "event") return this.handlers.onEvent(frame)
     const req_id = typeof frame.req_id === "string" ? frame.req_id : undefined
+    // first: the reply can end the connection
+    if (frame.op === "error") this.handlers.onError(frame)
     const onReply = req_id === undefined ? undefined : this.pending.get(req_id)
     if (onReply !== undefined && !onReply(frame)) this.pending.delete(req_id!)
-    if (frame.op === "error") this.handlers.onError(frame)
   }
 
   /** Returns whether nothing arrived for {@link SILENCE_MS}. Sends a ping after {@link PING_AFTER_MS}. */

@@ -3,7 +3,6 @@ import { Cause, Deferred, Effect, Latch, Queue, type Scope, Stream } from "effec
 import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic, privateTopics } from "../domain/Topic.ts"
 import * as Account from "./Account.ts"
-import { isPassing } from "./Backoff.ts"
 import { EVENTS_MAX } from "./FeedLoop.ts"
 import { type Feed, FeedEnded, type FeedEvent, type Options } from "./Feed.ts"
 import type { LocalBook } from "./LocalBook.ts"
@@ -73,9 +72,6 @@ export const book = Effect.fnUntraced(function* (
     if (event.kind === "orderbook") {
       kept?.set(event.book)
       Deferred.doneUnsafe(first, Effect.succeed(event.book))
-    } else if (event.kind === "refused" && event.error.topic !== undefined && !isPassing(event.error.code)) {
-      const { message } = event.error
-      Deferred.doneUnsafe(first, Effect.fail(new FeedEnded({ code: 1003, message })))
     } else {
       const end = endOf(event)
       if (end !== undefined) Deferred.doneUnsafe(first, Effect.fail(end))

@@ -54,7 +54,7 @@ export interface Exchange extends Methods {
   readonly clock: Pick<ServerClock, "now" | "offset_ms" | "error_ms">
   /** Measures the gateway's clock again; resolves to its offset, in ms. */
   readonly syncClock: (options?: CallOptions) => Promise<number>
-  /** Follows topics, all public or all private, on their own connection; see `FeedEvent`. */
+  /** Follows topics, all public or all private, on their own connection; see `FeedEvent`. Rejects where the gateway refuses all of them. */
   readonly events: (topics: ReadonlyArray<string>, options?: EventOptions) => AsyncGenerator<FeedEvent, void, undefined>
   /**
    * Follows the caller's orders. After a lost connection the events resume without a gap or a repetition. If that is not possible,

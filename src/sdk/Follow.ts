@@ -44,7 +44,7 @@ const endOf = (event: FeedEvent): ExchangeError | undefined => {
 
 /**
  * All events of topics, in order, from the start of the iteration. Leaving the loop closes the connection. The signal ends the loop
- * without an error. A feed that cannot reconnect (invalid credential) rejects with `FEED_ENDED`.
+ * without an error. A feed that cannot reconnect (invalid credential), or of which the gateway refuses all topics, rejects with `FEED_ENDED`.
  * @internal
  */
 export async function* events(
@@ -52,6 +52,7 @@ export async function* events(
   topics: ReadonlyArray<string>,
   options?: EventOptions
 ): AsyncGenerator<FeedEvent, void, undefined> {
+  if (topics.length === 0) throw new RangeError("topics: expected at least one topic, got none")
   let waiting: Array<FeedEvent> = []
   let isOver = false
   const arrived = new Condition()

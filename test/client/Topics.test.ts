@@ -214,6 +214,20 @@ describe("a private topic", () => {
       assert.deepStrictEqual(gateway.last.sent.at(-1).args, ["order"])
     })
   )
+
+  it.effect("ends its feed where the gateway refuses it for good and no other is left", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket) => {
+        if (message.op !== "subscribe") return polite(message, socket)
+        const { args, req_id } = message
+        socket.say({ op: "subscribed", args: [], req_id })
+        for (const topic of args) socket.say({ op: "error", code: "BAD_REQUEST", message: "unknown", topic, req_id })
+      })
+      const ended = yield* Effect.flip(gateway.open({ topics: ["order", "execution"] }))
+      assert.deepStrictEqual([ended.code, ended.message], [1003, "unknown"])
+      assert.notInclude(gateway.states, "live")
+    })
+  )
 })
 
 describe("a subscription", () => {

@@ -276,6 +276,31 @@ describe("a feed", () => {
     }
     assert.lengthOf(world.sockets, 2)
   })
+
+  it("ends where the gateway refuses all of its topics", async () => {
+    const world = new World(({ args, op, req_id }, socket) => {
+      if (op !== "subscribe") return
+      socket.say({ op: "subscribed", args: [], req_id })
+      for (const topic of args)
+        socket.say({ op: "error", code: "NOT_FOUND", message: `no market for ${topic}`, topic, req_id })
+    })
+    const exchange = await world.connect()
+    const { end, received } = reading(exchange.events(["trade.A-USDC", "trade.B-USDC"]))
+    const error = await end.catch((error: unknown) => error)
+    assert.instanceOf(error, ExchangeError)
+    assert.deepStrictEqual(
+      [error.code, error.details["close_code"], error.message],
+      ["FEED_ENDED", 1003, "no market for trade.B-USDC"]
+    )
+    assert.strictEqual(lastState(received), "ended")
+    assert.lengthOf(world.sockets, 1)
+    const none = await exchange
+      .events([])
+      .next()
+      .catch((error: unknown) => error)
+    assert.instanceOf(none, RangeError)
+    assert.lengthOf(world.sockets, 1)
+  })
 })
 
 describe("a book", () => {

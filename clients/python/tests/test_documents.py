@@ -38,8 +38,10 @@ class Keys(unittest.TestCase):
         for source in (key.seed, f"0x{key.seed}", bytes.fromhex(key.seed)):
             self.assertEqual(Key(source).public_key, key.public_key)
         self.assertNotIn(key.seed, repr(key))
-        with self.assertRaises(ValueError):
-            Key(b"short")
+        wrong: List[Any] = [b"short", "xyz", f"{key.seed}00", 32, None]
+        for seed in wrong:
+            with self.assertRaisesRegex(ValueError, "^seed: expected 32 bytes, or 64 hex digits$"):
+                Key(seed)
 
 
 class Records(unittest.TestCase):

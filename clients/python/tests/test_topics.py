@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 from trading_gateway import Fault, Live, LocalBook, Refused, Resumed, Since
 from trading_gateway._error import ExchangeError
-from trading_gateway._feed import AsyncBook
+from trading_gateway._feed import AsyncBook, Feed
 from trading_gateway._topics import FAULTS_MAX, Topics
 from trading_gateway.models import OrderEvent, OrderbookEvent
 
@@ -173,7 +173,17 @@ class Refusals(unittest.TestCase):
         self.assertFalse(gateway.topics.is_live)
         refused = {"op": "error", "code": "NOT_FOUND", "message": "no", "topic": "ticker.NO-SUCH", "req_id": frame["req_id"]}
         self.assertEqual(gateway.send(refused), [Refused("NOT_FOUND", "no", "ticker.NO-SUCH"), Live()])
-        self.assertEqual(gateway.topics.wanted, [BOOK])
+        self.assertEqual((gateway.topics.wanted, gateway.topics.refused), ([BOOK], None))
+
+    def test_of_all_topics_end_the_feed(self) -> None:
+        gateway = Gateway("ticker.A-USDC", "ticker.B-USDC")
+        gateway.topics.connected()
+        (frame,) = gateway.topics.outgoing
+        replies: List[Dict[str, Any]] = [{"op": "subscribed", "args": [], "req_id": frame["req_id"]}]
+        for topic in frame["args"]:
+            replies.append({"op": "error", "code": "NOT_FOUND", "message": f"no {topic}", "topic": topic, "req_id": frame["req_id"]})
+        self.assertEqual([type(one) for one in gateway.send(*replies)], [Refused, Refused])
+        self.assertEqual((gateway.topics.is_live, gateway.topics.refused), (False, "no ticker.B-USDC"))
 
     def test_that_are_temporary_end_the_connection(self) -> None:
         gateway = Gateway("order")
@@ -191,6 +201,13 @@ class Refusals(unittest.TestCase):
     def test_of_many_topics_are_sent_in_frames_of_fifty(self) -> None:
         frames = Gateway(*(f"ticker.A{i}-USDC" for i in range(120))).connect()
         self.assertEqual([len(args) for args, _ in frames], [50, 50, 20])
+
+    def test_of_no_list_of_topics_fail_before_a_connection(self) -> None:
+        none: Any = None
+        with self.assertRaisesRegex(TypeError, "^topics: expected a list of topics, got the text 'order'$"):
+            Feed(none, "order")
+        with self.assertRaisesRegex(ValueError, "^topics: expected at least one topic, got none$"):
+            Feed(none, [])
 
 
 class LocalBooks(unittest.TestCase):

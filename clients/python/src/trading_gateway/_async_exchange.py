@@ -106,7 +106,7 @@ class AsyncExchange(AsyncOperations):
         """Follows topics, all public or all private, on their own connection, from the start of the iteration to its end.
 
         `since`, for private topics, is the position after which to begin, instead of with snapshots: with it, a restarted bot misses
-        no event. Raises `FeedEnded` if the feed cannot reconnect.
+        no event. Raises `FeedEnded` if the feed cannot reconnect, or the gateway refuses all topics.
         """
         queue = await self._follow(topics, since)
         try:

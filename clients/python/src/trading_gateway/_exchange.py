@@ -195,7 +195,7 @@ class Exchange(Operations):
         """Follows topics, all public or all private, on their own connection, from the start of the iteration to its end.
 
         `since`, for private topics, is the position after which to begin, instead of with snapshots: with it, a restarted bot misses
-        no event. Raises `FeedEnded` if the feed cannot reconnect.
+        no event. Raises `FeedEnded` if the feed cannot reconnect, or the gateway refuses all topics.
         """
         thread, exchange = self._feed_thread()
         queue = thread.run(exchange._follow(topics, since))

@@ -38,6 +38,8 @@ LOST = 1006
 BACKEND_LOST = 1013
 NOT_AUTHENTICATED = 4001
 REFUSED = 4003
+NO_TOPIC = 1003
+"""The gateway refuses all topics."""
 
 
 class Source(NamedTuple):
@@ -63,6 +65,10 @@ class Feed:
     """Follows topics until it is closed, or the gateway refuses it for good: then `run` raises `FeedEnded`."""
 
     def __init__(self, source: Source, topics: Sequence[str], since: Optional[Since] = None) -> None:
+        if isinstance(topics, str):
+            raise TypeError(f"topics: expected a list of topics, got the text {topics!r}")
+        if not topics:
+            raise ValueError("topics: expected at least one topic, got none")
         self.topics = Topics(list(dict.fromkeys(topics)))
         self._source = source
         self._is_private = any(is_private(topic) for topic in topics)
@@ -137,6 +143,8 @@ class Feed:
             for event in topics.events:
                 await deliver(event)
             topics.events.clear()
+            if topics.refused is not None:
+                return _End(NO_TOPIC, topics.refused)
             if topics.broken is not None:
                 return _End(BACKEND_LOST, topics.broken)
 

@@ -27,9 +27,13 @@ class Key:
     """A key from its seed: 32 bytes, or 64 hex digits with or without `0x`."""
 
     def __init__(self, seed: Union[str, bytes]) -> None:
-        raw = bytes.fromhex(seed[2:] if seed.startswith("0x") else seed) if isinstance(seed, str) else seed
-        if len(raw) != 32:
-            raise ValueError("a seed has 32 bytes")
+        try:
+            raw = bytes.fromhex(seed[2:] if seed.startswith("0x") else seed) if isinstance(seed, str) else seed
+        except ValueError:
+            raw = b""
+        if not isinstance(raw, bytes) or len(raw) != 32:
+            # without the value, which is a secret
+            raise ValueError("seed: expected 32 bytes, or 64 hex digits")
         self._seed = raw
         self._key = Ed25519PrivateKey.from_private_bytes(raw)
         self._public = self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)

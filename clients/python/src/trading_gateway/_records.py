@@ -122,16 +122,16 @@ def text_of(value: Decimal) -> str:
     return format(value, "f")
 
 
-def encode(value: Any) -> Any:
+def encode(value: Any, field: str = "value") -> Any:
     """The JSON value of an input, or of a record. Absent fields are left out."""
     if isinstance(value, Decimal):
         return text_of(value)
     if isinstance(value, float):
-        raise TypeError(f"send {value!r} as Decimal or text: a float is not exact")
+        raise TypeError(f"{field}: expected a Decimal or text, got the float {value!r}, which is not exact")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        value = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     if isinstance(value, dict):
-        return {name: encode(one) for name, one in value.items() if one is not None}
+        return {name: encode(one, name) for name, one in value.items() if one is not None}
     if isinstance(value, (list, tuple)):
-        return [encode(one) for one in value]
+        return [encode(one, field) for one in value]
     return value

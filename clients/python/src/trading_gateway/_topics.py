@@ -112,6 +112,8 @@ class Topics:
     """Frames that were not sent yet."""
     broken: Optional[str] = None
     """Why the connection is unusable."""
+    refused: Optional[str] = None
+    """Why the gateway refuses all topics for good."""
     is_live: bool = False
     _pending: Dict[str, _Subscription] = field(default_factory=dict)
     _next_id: int = 0
@@ -143,7 +145,7 @@ class Topics:
             self._refused(subscription, frame)
         if subscription is not None and subscription.is_complete:
             self._pending.pop(str(frame["req_id"]), None)
-            if not self.is_live and not any(one.is_first for one in self._pending.values()):
+            if not self.is_live and self.refused is None and not any(one.is_first for one in self._pending.values()):
                 self.is_live = True
                 self.events.append(Live())
 
@@ -231,6 +233,7 @@ class Topics:
             elif topic in self.wanted:
                 # refused for good
                 self.wanted.remove(topic)
+                self.refused = None if self.wanted else message
         elif code == "RateLimitExceeded":
             # the gateway has dropped a message above the rate limit, and the reply to it never arrives
             self.broken = message
