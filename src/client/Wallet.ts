@@ -44,11 +44,15 @@ const make = (seed: Uint8Array, hint: string | undefined): Wallet => {
   }
 }
 
+/** A seed as text. */
+const SEED = /^(0x)?[0-9a-f]{64}$/iu
+
 const bytesOfSeed = (seed: string | Uint8Array): Uint8Array => {
+  // without the value, which is a secret
+  if (typeof seed === "string" ? !SEED.test(seed) : seed.length !== 32)
+    throw new RangeError("seed: expected 32 bytes, or 64 hex digits")
   // a copy: the caller may erase or reuse its bytes
-  const bytes = typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : Uint8Array.from(seed)
-  if (bytes.length !== 32) throw new RangeError("a seed must have 32 bytes")
-  return bytes
+  return typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : Uint8Array.from(seed)
 }
 
 /** A wallet or an API key from a seed of 32 bytes or 64 hex digits. */

@@ -18,35 +18,14 @@ import { type Environment, here, joined } from "./Environment.ts"
 import type { Connection } from "./Feed.ts"
 import { type EventOptions, events, LiveBook, type OrderEvent, orderEvents } from "./Follow.ts"
 import { type Identity, ofApiKey, ofToken, ofWallet } from "./Identity.ts"
-import { keyOf, type KeySource } from "./Key.ts"
-import { type Limits, PATIENCE_MS, TRIES_MAX, TRY_MS } from "./Limits.ts"
+import { type Key, keyOf } from "./Key.ts"
+import { PATIENCE_MS, TRIES_MAX, TRY_MS } from "./Limits.ts"
 import type { Input, Methods, Response } from "./Methods.ts"
 import { isOpen, operations } from "./Operations.ts"
+import { checkedUrl, type Options } from "./Options.ts"
 import { create, createBatch } from "./Orders.ts"
 import { Rest } from "./Rest.ts"
 import { ServerClock } from "./ServerClock.ts"
-
-/** Set at most one of `key`, `wallet` and `token`; without one, only public operations and topics are available. */
-export interface Options {
-  /** URL of the gateway, such as `http://127.0.0.1:3010`. */
-  readonly url: string
-  /** An API key, which signs every request. Recommended for bots: its rate limits are higher than those of a token. */
-  readonly key?: KeySource
-  /** Whether the signature of an API key covers the body. Default: true if WebCrypto is available. */
-  readonly bodyHash?: boolean
-  /** A wallet; it logs in and renews its token automatically. */
-  readonly wallet?: KeySource
-  /** Id of the party, `<hint>::<fingerprint>`, of the key `wallet`; absent: an address wallet. */
-  readonly party?: string
-  /** A token from another login. */
-  readonly token?: string
-  /** Ends all calls, feeds and books. */
-  readonly signal?: AbortSignal
-  /** Time limits and attempts of a call; see the constants of the same names. */
-  readonly limits?: Partial<Limits>
-  /** Overrides parts of the environment. */
-  readonly environment?: Partial<Environment>
-}
 
 /** The operations by group, clock, feeds and books. */
 export interface Exchange extends Methods {
@@ -68,7 +47,7 @@ export interface Exchange extends Methods {
 }
 
 const loginOf =
-  (rest: Rest, clock: ServerClock, source: Promise<Awaited<ReturnType<typeof keyOf>>>, party: string | undefined) =>
+  (rest: Rest, clock: ServerClock, key: Key, party: string | undefined) =>
   (): Promise<Response<"authorize", "login">> =>
     rest.call({
       method: "POST",
@@ -77,7 +56,6 @@ const loginOf =
       repeatable: true,
       // an unanswered attempt may have used the nonce, so each attempt signs a new login
       input: async (): Promise<Input<"authorize", "login">> => {
-        const key = await source
         const public_key = party ?? key.public_key
         const timestamp_ms = clock.now()
         const fresh = nonce()
@@ -108,16 +86,18 @@ const methodsOf = (rest: Rest): Methods =>
 
 /**
  * Connects: measures the gateway's clock, and logs a wallet in. Rejects with an `ExchangeError` if the gateway refuses or does
- * not respond.
+ * not respond, and with a TypeError or RangeError that names the option which is wrong.
  */
 export const connect = async (options: Options): Promise<Exchange> => {
+  const url = checkedUrl(options)
+  const source = options.key === undefined ? options.wallet : options.key
+  const key = source === undefined ? undefined : await keyOf(source)
   const environment: Environment = { ...here(), ...options.environment }
   const { abort, free, signal } = joined(options.signal)
   const close = (): void => {
     abort()
     free()
   }
-  const url = options.url.replace(/\/+$/u, "")
   const clock = new ServerClock(environment)
   const limits = { tries_max: TRIES_MAX, try_ms: TRY_MS, patience_ms: PATIENCE_MS, ...options.limits }
   const rest = new Rest(url, environment, clock, limits, signal)
@@ -139,17 +119,17 @@ export const connect = async (options: Options): Promise<Exchange> => {
     clock.set(server_ts_ms, sent)
     return clock.offset_ms
   }
-  const identify = async (): Promise<Identity | undefined> => {
-    const { bodyHash = globalThis.crypto.subtle !== undefined, key, party, token, wallet } = options
-    if (key !== undefined) return ofApiKey(await keyOf(key), { clock, bodyHash, syncClock })
-    if (wallet !== undefined) return ofWallet(clock, loginOf(rest, clock, keyOf(wallet), party))
-    return token === undefined ? undefined : ofToken(token)
+  const identify = (): Identity | undefined => {
+    const { bodyHash = globalThis.crypto.subtle !== undefined, party, token, wallet } = options
+    if (key === undefined) return token === undefined ? undefined : ofToken(token)
+    if (wallet === undefined) return ofApiKey(key, { clock, bodyHash, syncClock })
+    return ofWallet(clock, loginOf(rest, clock, key, party))
   }
 
   let identity: Identity | undefined
   try {
     await syncClock()
-    rest.identity = identity = await identify()
+    rest.identity = identity = identify()
     // a refused wallet fails here
     if (options.wallet !== undefined) await identity?.headers({ method: "", uri: "", body: "" })
   } catch (error) {

@@ -1,10 +1,11 @@
 /** The SDK: a client for bots, without Effect. Start with {@link connect}. */
 export type { FeedEvent, FeedState, TopicMessage, UserMessage } from "../client/FeedEvent.ts"
 export type { Environment } from "./Environment.ts"
-export { connect, type Exchange, type Options } from "./Exchange.ts"
+export { connect, type Exchange } from "./Exchange.ts"
 export { ExchangeError } from "./ExchangeError.ts"
 export type { EventOptions, LiveBook, OrderEvent } from "./Follow.ts"
 export { type Key, keyOf, type KeySource, newSeed } from "./Key.ts"
 export type { CallOptions } from "./CallOptions.ts"
 export type { Response, Input, Methods } from "./Methods.ts"
 export type { Limits } from "./Limits.ts"
+export type { Options } from "./Options.ts"

@@ -68,6 +68,11 @@ describe("Wallet", () => {
     assert.deepStrictEqual([wallet.sign("a"), party.sign("a")], before)
   })
 
+  it("refuses what is no seed, without a repetition of it", () => {
+    for (const seed of ["xyz", `${"9d".repeat(32)}00`, new Uint8Array(31)])
+      assert.throws(() => Wallet.fromSeed(seed), "seed: expected 32 bytes, or 64 hex digits")
+  })
+
   it("generates wallets that can be restored from their seed", () => {
     const { seed, wallet } = Wallet.generate()
     assert.deepStrictEqual(Wallet.fromSeed(`0x${seed}`).public_key, wallet.public_key)

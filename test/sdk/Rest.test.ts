@@ -1,7 +1,7 @@
 /** REST calls of the SDK: requests, retries and limits, with a simulated clock. */
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { assert, describe, it } from "vitest"
-import { ExchangeError, keyOf } from "../../src/sdk/index.ts"
+import { connect, ExchangeError, keyOf } from "../../src/sdk/index.ts"
 import { ServerClock } from "../../src/sdk/ServerClock.ts"
 import { EPOCH_MS, login, type Reply, seed, World } from "./World.ts"
 
@@ -194,6 +194,43 @@ describe("a wallet", () => {
       assert.isTrue(verifies(verifying_key, message, signature))
     }
     exchange.close()
+  })
+
+  it("signs with the key whose seed the caller erases meanwhile", async () => {
+    const bytes = Uint8Array.from(Buffer.from(seed.replace(/^0x/u, ""), "hex"))
+    const loading = keyOf(bytes)
+    bytes.fill(0)
+    const [key, same] = await Promise.all([loading, keyOf(seed)])
+    assert.deepStrictEqual([key.public_key, await key.sign("text")], [same.public_key, await same.sign("text")])
+  })
+
+  it("names what is wrong with the options, before any request", async () => {
+    const wrong: ReadonlyArray<readonly [object, string]> = [
+      [{}, "url: expected an address such as http://127.0.0.1:3010, got undefined"],
+      [{ url: "127.0.0.1:3010" }, 'url: expected an address such as http://127.0.0.1:3010, got "127.0.0.1:3010"'],
+      [{ url: "ftp://gateway" }, 'url: expected an address such as http://127.0.0.1:3010, got "ftp://gateway"'],
+      [{ url: "http://gateway", key: seed, token: "TK" }, "expected at most one of key, wallet, token, got key, token"],
+      [
+        { url: "http://gateway", apiKey: seed },
+        "unknown option apiKey; expected one of url, key, bodyHash, wallet, party,"
+      ],
+      ...["xyz", `${seed}00`, new Uint8Array(31), 7, null].map(
+        (key) => [{ url: "http://gateway", key }, "seed: expected 32 bytes, or 64 hex digits"] as const
+      )
+    ]
+    for (const [options, message] of wrong) {
+      let requests = 0
+      const environment = {
+        fetch: async () => {
+          requests++
+          throw new Error("no network")
+        }
+      }
+      const error = await connect({ ...options, environment } as never).catch((error: unknown) => error)
+      assert.instanceOf(error, Error)
+      assert.include(error.message, message)
+      assert.strictEqual(requests, 0)
+    }
   })
 
   it("fails to connect if it is refused", async () => {
