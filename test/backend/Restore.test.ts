@@ -19,7 +19,7 @@ vi.mock(import("../../src/backend/journal/Directory.ts"), { spy: true })
 /** The value of an effect, or its error as text. */
 const outcome = <A, E>(effect: Effect.Effect<A, E>): Promise<A | string> => Effect.runPromise(effect).catch(String)
 
-describe("an interrupted restore", () => {
+describe("a restore", () => {
   let place: ReturnType<typeof temporary>
   let directory: string
   let saved: string
@@ -64,7 +64,7 @@ describe("an interrupted restore", () => {
     place.remove()
   })
 
-  it("keeps a start refused until a restore succeeds, also after one that fails", async () => {
+  it("keeps a start refused from an interruption until it succeeds, also after an attempt that fails", async () => {
     // what an earlier build left when it was killed between its two moves
     await Effect.runPromise(Backup.backup(saved, join(directory, "restoring")))
     mkdirSync(join(directory, "replaced"))
@@ -108,5 +108,18 @@ describe("an interrupted restore", () => {
     const restored = await Effect.runPromise(restore(directory, join(directory, copy)))
     assert.deepStrictEqual(restoring(), [])
     assert.strictEqual(await start(), restored.epoch)
+  })
+
+  it("removes its marker durably before its copies: after a loss of power, a refused start could need them", async () => {
+    const seen: Array<ReadonlyArray<string>> = []
+    vi.mocked(Directory.sync).mockImplementation((path) => {
+      if (path === directory) seen.push(restoring().toSorted())
+    })
+    await Effect.runPromise(restore(directory, saved))
+    const [moved, ended] = seen.slice(-2)
+    assert.strictEqual(moved![0], "restoring")
+    assert.strictEqual(ended!.length, 1)
+    assert.deepStrictEqual(ended, moved!.slice(1))
+    assert.deepStrictEqual(restoring(), [])
   })
 })

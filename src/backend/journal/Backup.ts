@@ -33,8 +33,9 @@ const copy = async (from: string, to: string): Promise<void> => {
 }
 
 const copyFile = (from: string, to: string): void => {
-  PrivateFiles.file(to)
   copyFileSync(from, to)
+  // the copy has the permissions of the original by now
+  PrivateFiles.file(to)
   Directory.syncFile(to)
 }
 

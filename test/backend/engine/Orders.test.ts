@@ -31,6 +31,7 @@ import {
   trader
 } from "../Bench.ts"
 
+const ETH = "ETH-USDC"
 const { TIME_IN_FORCE_FOK: FOK, TIME_IN_FORCE_IOC: IOC } = TimeInForce
 const alice = trader("alice")
 const bob = trader("bob")
@@ -474,6 +475,37 @@ describe("the fill check", () => {
       const step = bench.place(alice, { side: SELL, qty: "0.1" })
       assert.strictEqual(executions(step, alice).length, filled)
       if (filled === 1) assert.strictEqual(balances(step, alice)[0]!.wallet_balance, "0")
+    }
+  })
+
+  it("counts the result and the maintenance margin of the other Cross positions, and nothing of an Isolated one", () => {
+    const { MARGIN_MODE_CROSS: CROSS, MARGIN_MODE_ISOLATED: ISOLATED } = MarginMode
+    // 606.27 as above; buy 0.1 ETH at 3000: fee 0.165, then its result and 1 % of its value, or its margin of 12
+    for (const [margin_mode, mark, deposit, filled] of [
+      [CROSS, "2900", "619.335", 1],
+      [CROSS, "2900", "619.334999999999999999", 0],
+      [CROSS, "3100", "599.535", 1],
+      [CROSS, "3100", "599.534999999999999999", 0],
+      [ISOLATED, "2990", "618.435", 1],
+      [ISOLATED, "3100", "618.434999999999999999", 0]
+    ] as const) {
+      const bench = opened({ alice: deposit })
+      bench.index(ETH, "3000")
+      const leverage = "25"
+      ackOf(bench.send(alice, { $case: "set_leverage", value: { symbol: BTC, leverage } }))
+      ackOf(bench.send(alice, { $case: "set_margin_mode", value: { symbol: ETH, margin_mode, leverage } }))
+      for (const [symbol, price] of [
+        [ETH, "3000"],
+        [BTC, "60000"]
+      ] as const) {
+        bench.place(bob, { symbol, side: SELL, qty: "0.1", price })
+        bench.place(alice, { symbol, side: BUY, qty: "0.1", price })
+      }
+      bench.index(ETH, mark)
+      bench.index(BTC, "56700")
+      bench.place(bob, { side: BUY, qty: "0.1", price: "54000" })
+      const step = bench.place(alice, { side: SELL, qty: "0.1" })
+      assert.strictEqual(executions(step, alice).length, filled, `${margin_mode} ${mark} ${deposit}`)
     }
   })
 

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import type { Step } from "../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
 import {
   CancelType,
@@ -375,6 +376,27 @@ describe("Amendment 5: exits of a position", () => {
     // removing all of a kind and setting another pair fits
     ackOf(bench.stop(v, { tp: "0", sl: "0", mode: PARTIAL }))
     ackOf(bench.stop(v, partial(0), { tp: "0.01", sl: "0.01" }))
+    check()
+  })
+
+  it("one that is canceled is missing in the position's event of the same step", () => {
+    const { bench, v, exits, open, check } = setup()
+    open(BUY, "0.5")
+    bench.stop(v, { tp: "70000", sl: "50000" })
+    const takeProfit = exits().find(({ stop_order_type }) => stop_order_type === T.STOP_ORDER_TYPE_TAKE_PROFIT)!
+    const shown = (step: Step) => positions(step, v).map(({ take_profit, stop_loss }) => [take_profit, stop_loss])
+    assert.deepStrictEqual(shown(bench.cancel(v, { id: takeProfit.order_id })), [["", "50000"]])
+    assert.deepStrictEqual(shown(bench.cancelAll(v)), [["", ""]])
+    check()
+  })
+
+  it("the pair of the whole position leaves room for nineteen others", () => {
+    const { bench, v, exits, open, check } = setup()
+    open(BUY, "0.5")
+    ackOf(bench.stop(v, { tp: "70000", sl: "50000" }))
+    for (let n = 1; n < MAX; n++) ackOf(bench.stop(v, partial(n), { tp: "0.01", sl: "0.01" }))
+    assert.strictEqual(exits().length, 2 * MAX)
+    assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full)
     check()
   })
 

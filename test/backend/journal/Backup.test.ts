@@ -1,13 +1,14 @@
 /** A backup under the loss of power: its name says that it is complete. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { Effect } from "effect"
-import { assert, describe, it, vi } from "vitest"
+import { afterEach, assert, describe, it, vi } from "vitest"
 import * as Backup from "../../../src/backend/journal/Backup.ts"
 import * as Directory from "../../../src/backend/journal/Directory.ts"
 import { start, temporary } from "../../doubles/FakeBackend.ts"
 
 vi.mock(import("../../../src/backend/journal/Directory.ts"), { spy: true })
+afterEach(() => void vi.resetAllMocks())
 
 describe("a backup", () => {
   it("receives its name when its files and folders are durable, and the name is durable when it returns", async () => {
@@ -30,6 +31,20 @@ describe("a backup", () => {
     const folders = ["copy", "copy/backend", "copy/backend/snapshots", "copy/backend/eras"]
     assert.deepStrictEqual([...before].toSorted(), [...folders, ...files.map((name) => `copy/${name}`)].toSorted())
     assert.deepStrictEqual([...after], [""])
+    place.remove()
+  })
+
+  it("is readable only by its owner, also where the files that it copies are open to others", async () => {
+    const place = temporary()
+    const dataDir = join(place.directory, "data")
+    await (await start(dataDir)).stop()
+    writeFileSync(join(dataDir, "jwt-key.json"), "{}")
+    for (const name of ["jwt-key.json", join("backend", "journal.sqlite")]) chmodSync(join(dataDir, name), 0o644)
+    const target = join(place.directory, "backup")
+    const { files } = await Effect.runPromise(Backup.backup(dataDir, target))
+    assert.includeMembers([...files], ["jwt-key.json", join("backend", "journal.sqlite")])
+    for (const name of files) assert.strictEqual(statSync(join(target, name)).mode & 0o777, 0o600, name)
+    for (const name of ["", "backend"]) assert.strictEqual(statSync(join(target, name)).mode & 0o777, 0o700, name)
     place.remove()
   })
 })

@@ -7,7 +7,13 @@ import type * as Engine from "../../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../../src/backend/engine/Reads.ts"
 import * as Decimal from "../../../../src/domain/Decimal.ts"
 import * as Grid from "../../../../src/domain/Grid.ts"
-import { BalanceReason, type Execution, ExecType, MarginMode } from "../../../../src/proto/gateway/v1/types.ts"
+import {
+  BalanceReason,
+  type Execution,
+  ExecType,
+  MarginMode,
+  type Side
+} from "../../../../src/proto/gateway/v1/types.ts"
 import { balances, Bench, BTC, BUY, executions, kinds, orders, positions, SELL, trader } from "../../Bench.ts"
 
 const [alice, bob, carol] = [trader("alice"), trader("bob"), trader("carol")]
@@ -175,6 +181,25 @@ describe("a record", () => {
     assert.deepStrictEqual(ranks, [[3], [5]])
   })
 
+  it("has an event when a deposit lowers the leverage of another one of its side and its place in line moves up", () => {
+    const bench = opened()
+    bench.open(carol, "100000")
+    bench.place(carol, { side: BUY, qty: "0.1", price: "60000" })
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+    bench.index(BTC, "63000")
+    bench.tick(1000)
+    const ranksOf = () =>
+      [alice, carol].map(({ address }) => Reads.account(bench.state, address)!.positions[0]!.adl_rank_indicator)
+    assert.deepStrictEqual(ranksOf(), [5, 3])
+    bench.deposit(alice, "10000000")
+    const step = bench.tick(1000)
+    const shown = [alice, carol].map((user) =>
+      positions(step, user).map(({ adl_rank_indicator }) => adl_rank_indicator)
+    )
+    assert.deepStrictEqual(shown, [[3], [5]])
+    assert.deepStrictEqual(ranksOf(), [3, 5])
+  })
+
   it("of a side without others, is first in line immediately and has no later event for it", () => {
     const bench = opened()
     const ranks = bench.events.flatMap(({ event }) =>
@@ -182,6 +207,26 @@ describe("a record", () => {
     )
     assert.deepStrictEqual(ranks, [5, 5])
     assert.deepStrictEqual(positions(bench.tick(1000), alice), [])
+  })
+
+  it("of a position has the time since when there are lots on its side, and 0 before the first one", () => {
+    const bench = opened()
+    const created = (step: Engine.Step, user = alice) =>
+      positions(step, user).map(({ created_time_ms, size }) => [size, created_time_ms])
+    bench.open(carol, "100000")
+    const flat = bench.send(carol, { $case: "set_leverage", value: { symbol: BTC, leverage: "5" } })
+    assert.deepStrictEqual(created(flat, carol), [["0", 0]])
+    const trade = (side: Side, qty: string) => {
+      bench.place(bob, { side: side === BUY ? SELL : BUY, qty, price: "60000" })
+      return created(bench.place(alice, { side, qty, price: "60000" }))
+    }
+    const [[, opened_ms]] = trade(BUY, "0.1") as [[string, number]]
+    assert.isBelow(opened_ms, bench.now - 1000)
+    assert.deepStrictEqual(trade(SELL, "0.2"), [["0.4", opened_ms]])
+    assert.deepStrictEqual(trade(SELL, "0.5"), [["0.1", bench.now]])
+    const closed_ms = bench.now
+    assert.deepStrictEqual(trade(BUY, "0.1"), [["0", closed_ms]])
+    assert.deepStrictEqual(trade(SELL, "0.1"), [["0.1", bench.now]])
   })
 
   it("of an order with exactly one lot filled has its average price, value and fee", () => {

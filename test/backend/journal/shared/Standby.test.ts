@@ -100,6 +100,7 @@ const rewind = async (position: number) => {
 }
 const restored = (directory: string) =>
   Effect.runPromise(SharedRestore.restore(machine, PostgresJournal.make(Redacted.make(server.url(schema))), directory))
+const journalOf = (directory: string) => join(directory, "backend", "journal.sqlite")
 const leads = (one: Running) => until("the lead", async () => (await head(one)) !== undefined)
 const ended = (one: Running) => Effect.runPromise(Effect.flip(one.failed))
 const commands = (name: string, count: number) => Array.from({ length: count }, (_, i) => deposit(1, `${name}-${i}`))
@@ -419,7 +420,6 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
   })
 
   describe("whose copy lost its last entries, because only its snapshots are synced", () => {
-    const journalOf = (directory: string) => join(directory, "backend", "journal.sqlite")
     /** A leader that ends with a snapshot at position 10, in a directory whose copy ends at position 5. */
     const powerLoss = async (directory: string) => {
       const path = journalOf(directory)
@@ -497,6 +497,10 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
       assert.notStrictEqual(fork, epoch)
       assert.deepInclude(lost, { entries: 2, commands: 2 })
       assert.isTrue(existsSync(replaced!))
+      // before the next start reads the forks of the database, the commands that read the copy name this one too
+      const copy = Journal.read(journalOf(directory))
+      assert.strictEqual(copy.fork, fork)
+      copy.close()
       const again = await backend("first", directory)
       await leads(again)
       assert.strictEqual(await balance(again), 2)
