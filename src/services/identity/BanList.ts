@@ -39,8 +39,7 @@ export class BanList extends Context.Service<
       const apply = (ban: Ban) => {
         const known = bans.get(ban.user_id)
         // an outdated read, or one that was applied already
-        if (known !== undefined && known.changed_time > ban.changed_time) return
-        if (known?.changed_time === ban.changed_time && known.banned === ban.banned) return
+        if (known !== undefined && known.changed_time >= ban.changed_time) return
         bans.set(ban.user_id, ban)
         // a lifted ban was set before, perhaps unseen here; older credentials remain refused
         grants.endUser(ban.user_id, "banned")

@@ -300,4 +300,32 @@ describe("AccessCodeIssuer", () => {
       assert.lengthOf(yield* issue({ expires_time: now + 1 }), 1)
     }).pipe(Effect.provide(issuer))
   )
+
+  test(
+    "lists the codes by pages, newest first, and a last page that is full ends the list",
+    Effect.gen(function* () {
+      const { issue, list } = yield* AccessCodeIssuer
+      const ids: Array<string> = []
+      for (const code of ["A", "B", "C", "D"]) {
+        yield* TestClock.adjust(1)
+        ids.unshift((yield* issue({ codes: [code] }))[0]!.code_id)
+      }
+      const pagesOf = Effect.fnUntraced(function* (limit: number) {
+        const pages: Array<ReadonlyArray<string>> = []
+        let cursor: string | undefined
+        do {
+          const page: Effect.Success<ReturnType<typeof list>> = yield* list({
+            limit,
+            ...(cursor !== undefined && { cursor })
+          })
+          pages.push(page.list.map(({ code_id }) => code_id))
+          cursor = page.next_page_cursor === "" ? undefined : page.next_page_cursor
+        } while (cursor !== undefined)
+        return pages
+      })
+      assert.deepStrictEqual(yield* pagesOf(2), [ids.slice(0, 2), ids.slice(2)])
+      assert.deepStrictEqual(yield* pagesOf(3), [ids.slice(0, 3), ids.slice(3)])
+      assert.deepStrictEqual(yield* pagesOf(4), [ids])
+    }).pipe(Effect.provide(issuer))
+  )
 })

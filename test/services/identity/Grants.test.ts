@@ -48,6 +48,22 @@ describe("grants", () => {
     }).pipe(Effect.provide(Grants.layer))
   )
 
+  it.effect("of all credentials of a user end with the user, and those of others stay", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      const [token, key, other] = [
+        grants.issue("token", "user", 5),
+        grants.issue("key", "user"),
+        grants.issue("other", "another user")
+      ]
+      grants.endUser("user", "banned")
+      assert.deepStrictEqual(
+        [token, key, other].map(({ ended }) => ended),
+        ["banned", "banned", undefined]
+      )
+    }).pipe(Effect.provide(Grants.layer))
+  )
+
   it.effect("make a change wait for the effects in progress of its own credential only", () =>
     Effect.gen(function* () {
       const grants = yield* Grants

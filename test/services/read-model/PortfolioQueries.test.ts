@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import type { BalanceState } from "../../../src/domain/Account.ts"
 import { marketAddress } from "../../../src/domain/Address.ts"
 import type { FeeRate, Ticker } from "../../../src/domain/Market.ts"
+import { LIMIT_DEFAULT } from "../../../src/domain/Page.ts"
 import type { PositionState } from "../../../src/domain/Position.ts"
 import type { Caller } from "../../../src/domain/User.ts"
 import type { LastRecord } from "../../../src/services/History.ts"
@@ -164,6 +165,7 @@ describe("holdings", () => {
       let cursor: string | undefined
       do {
         const page = yield* holdings.positions(tokenCaller, { limit: 1, ...(cursor === undefined ? {} : { cursor }) })
+        assert.lengthOf(page.list, 1)
         for (const record of page.list) seen.push(`${record.created_time} ${record.symbol} ${record.seq}`)
         cursor = page.next_page_cursor
       } while (cursor !== "")
@@ -180,6 +182,21 @@ describe("holdings", () => {
       })
     }).pipe(Effect.provide(policies(world())))
   )
+
+  it.effect("fill a page of positions up to the default limit where the request names none", () => {
+    const many = Array.from({ length: LIMIT_DEFAULT + 1 }, (_, i) => record("position", i, position(v0, `M${i}`, i)))
+    return Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      const { list, next_page_cursor } = yield* holdings.positions(tokenCaller, {})
+      assert.lengthOf(list, LIMIT_DEFAULT)
+      const rest = yield* holdings.positions(tokenCaller, { cursor: next_page_cursor })
+      assert.deepStrictEqual(
+        rest.list.map(({ symbol }) => symbol),
+        ["M0"]
+      )
+      assert.strictEqual(rest.next_page_cursor, "")
+    }).pipe(Effect.provide(policies(world({ history: { lastRecords: () => Effect.succeed(many) } }))))
+  })
 
   it.effect("call no market unknown before the markets are loaded", () =>
     Effect.gen(function* () {

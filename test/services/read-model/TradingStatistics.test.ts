@@ -6,6 +6,7 @@ import * as Decimal from "../../../src/domain/Decimal.ts"
 import * as Grid from "../../../src/domain/Grid.ts"
 import type { Execution } from "../../../src/domain/Execution.ts"
 import { type AccountRow, type MarketRow, noFlows, step } from "../../../src/domain/HourlyStats.ts"
+import type { Candle } from "../../../src/domain/Market.ts"
 import type { RowKey } from "../../../src/domain/Page.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
@@ -527,6 +528,48 @@ describe("the figures of a period", () => {
         [HOUR * HOUR_MS, start, undefined],
         [HOUR * HOUR_MS, start, { time: 1, id: "1" }]
       ])
+    }).pipe(Effect.provide(Layer.fresh(layer)))
+  })
+
+  it.effect.each([
+    { name: "at a full minute", past_ms: 0 },
+    { name: "within a minute", past_ms: 30_000 }
+  ])("of days have the equity at the mark price of the last full minute before them, $name", ({ past_ms }) => {
+    const minute = HOUR * HOUR_MS
+    const start = minute + past_ms
+    const closes: ReadonlyArray<readonly [number, string]> = [
+      [minute, "130"],
+      [minute - MINUTE_MS, "110"],
+      [minute - 2 * MINUTE_MS, "90"]
+    ]
+    const held = { size: parse("2"), cost: parse("200") }
+    const layer = policies({
+      history: {
+        marketHours: () => Effect.succeed([marketHour(v0, HOUR + 1, "10", "0")]),
+        hoursBefore: () =>
+          Effect.succeed({
+            accounts: [{ sub_account_address: v0, figures: { money: parse("1000") } } as AccountRow],
+            markets: [{ sub_account_address: v0, symbol: BTC, figures: held } as MarketRow]
+          }),
+        fills: () => Effect.succeed([]),
+        subAccounts: () => Effect.succeed([]),
+        candles: ({ end, limit, start }) =>
+          Effect.succeed(
+            closes
+              .filter(([at]) => at >= start && at < end)
+              .slice(0, limit)
+              .map(([start_time, close]) => ({ start_time, close }) as Candle)
+          )
+      }
+    })
+    return Effect.gen(function* () {
+      const { days } = yield* TradingStatistics
+      const found = yield* days({ user_ids: [userId], symbol: undefined, start, end: start + DAY_MS, equity: true })
+      // the money, and what two contracts have gained since they were bought at 100
+      assert.deepStrictEqual(
+        found.map(({ equity }) => equity),
+        ["1020"]
+      )
     }).pipe(Effect.provide(Layer.fresh(layer)))
   })
 })

@@ -313,6 +313,23 @@ describe("the dead-man's switch", () => {
       )
     )
 
+    it.effect("cancels three seconds after its start where a window ended before and the client stays away", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const first = yield* start
+          yield* TestClock.adjust("5 seconds")
+          yield* first.kill
+          yield* TestClock.adjust("1 hour")
+          yield* start
+          yield* TestClock.adjust("2999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
+    )
+
     it.effect("cancels again in a window that another gateway has begun after the cancel, and did not end", () =>
       restarts(({ canceled, start, store }) =>
         Effect.gen(function* () {
@@ -387,6 +404,45 @@ describe("the dead-man's switch", () => {
       )
     )
 
+    it.effect(
+      "cancels in a window that another gateway, which ends, has begun while a cancel waits for its result",
+      () =>
+        restarts(
+          ({ canceled, start, store }) =>
+            Effect.gen(function* () {
+              yield* store.set(userId, setting(v1, 10))
+              const [, other] = [yield* start, yield* start]
+              yield* TestClock.adjust("11 seconds")
+              yield* other.switches.set(tokenCaller, setting(v1, 10))
+              for (let turn = 0; turn < 200; turn++) yield* Effect.yieldNow
+              yield* other.kill
+              const before = canceled().length
+              yield* TestClock.adjust("9999 millis")
+              assert.lengthOf(canceled(), before)
+              yield* TestClock.adjust("1 millis")
+              assert.lengthOf(canceled(), before + 1)
+              yield* TestClock.adjust("1 hour")
+              assert.lengthOf(canceled(), before + 1, "once a window")
+            }),
+          () => Effect.delay(ack, "2 seconds")
+        )
+    )
+
+    it.effect("leaves the windows of the other sub-accounts as they are when one is set", () =>
+      restarts(({ canceled, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const { switches } = yield* start
+          yield* TestClock.adjust("9 seconds")
+          yield* switches.set(tokenCaller, setting(v0, 60))
+          yield* TestClock.adjust("999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
+    )
+
     it.effect("does not repeat a cancel after another gateway has switched it off", () => {
       let isDown = true
       return restarts(
@@ -421,6 +477,74 @@ describe("the dead-man's switch", () => {
             yield* TestClock.adjust("5 seconds")
             assert.deepStrictEqual(canceled(), [v1])
             yield* TestClock.adjust("1 hour")
+            assert.deepStrictEqual(canceled(), [v1])
+          })
+        )
+      })
+    )
+
+    it.effect("cancels once a window though the wall clock is set forward between two cancels", () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+        yield* restarts(({ canceled, start, store }) =>
+          Effect.gen(function* () {
+            yield* store.set(userId, setting(v0, 5))
+            yield* store.set(userId, setting(v1, 10))
+            const first = yield* Effect.provideService(start, Clock.Clock, clock)
+            yield* TestClock.adjust("7 seconds")
+            ahead_ms = 3_600_000
+            yield* TestClock.adjust("3 seconds")
+            assert.deepStrictEqual(canceled(), [v0, v1])
+            yield* first.kill
+            yield* Effect.provideService(start, Clock.Clock, clock)
+            yield* TestClock.adjust("1 hour")
+            assert.deepStrictEqual(canceled(), [v0, v1])
+          })
+        )
+      })
+    )
+
+    it.effect("does not cancel again though the wall clock is set forward after a restart", () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+        yield* restarts(({ canceled, start, store }) =>
+          Effect.gen(function* () {
+            yield* store.set(userId, setting(v0, 5))
+            yield* store.set(userId, setting(v1, 60))
+            const first = yield* Effect.provideService(start, Clock.Clock, clock)
+            yield* TestClock.adjust("6 seconds")
+            yield* first.kill
+            const second = yield* Effect.provideService(start, Clock.Clock, clock)
+            ahead_ms = 3_600_000
+            yield* TestClock.adjust("2 seconds")
+            yield* second.kill
+            yield* Effect.provideService(start, Clock.Clock, clock)
+            yield* TestClock.adjust("2 hours")
+            assert.deepStrictEqual(canceled(), [v0, v1])
+          })
+        )
+      })
+    )
+
+    it.effect("ends a window that began in the absence on time though the wall clock is set back after a restart", () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+        yield* restarts(({ canceled, start, store }) =>
+          Effect.gen(function* () {
+            yield* store.set(userId, setting(v1, 10))
+            const first = yield* Effect.provideService(start, Clock.Clock, clock)
+            yield* TestClock.adjust("5 seconds")
+            yield* first.switches.set(tokenCaller, setting(v1, 10))
+            yield* TestClock.adjust("1 second")
+            yield* first.kill
+            yield* Effect.provideService(start, Clock.Clock, clock)
+            ahead_ms = -3_600_000
+            yield* TestClock.adjust("8999 millis")
+            assert.deepStrictEqual(canceled(), [])
+            yield* TestClock.adjust("1 millis")
             assert.deepStrictEqual(canceled(), [v1])
           })
         )
@@ -671,6 +795,33 @@ describe("the dead-man's switch", () => {
       }).pipe(Effect.provide(layer))
     }
   )
+
+  it.effect("does not cancel again after a restart though the store returns the absence only at the start", () => {
+    const { canceled, submit } = world()
+    let reads = 0
+    const layer = policies({
+      sequencer: { submit },
+      switches: {
+        users: Effect.succeed([userId]),
+        of: () =>
+          Effect.succeed([v0, v1].map((address) => ({ sub_account_address: address, enabled: true, time_window: 10 }))),
+        absence: () =>
+          Effect.suspend(() =>
+            reads++ === 0
+              ? Effect.succeed({ began_ms: 0, windows: [{ sub_account_address: v0, began_ms: 0, canceled: true }] })
+              : Effect.fail(new AccountsUnavailable({}))
+          ),
+        absent: () => Effect.void,
+        window: () => Effect.void,
+        present: () => Effect.void
+      }
+    })
+    return Effect.gen(function* () {
+      yield* Presence
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(canceled(), [v1])
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("is set for sub-accounts that the credential sees", () => {
     const { layer } = world()
