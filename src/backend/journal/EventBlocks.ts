@@ -32,6 +32,7 @@ export interface Block {
   readonly bytes: Buffer
 }
 
+/** The same memory as a Buffer. */
 export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** An encoder that is given each event as soon as it exists, so that no turn holds all its events. */

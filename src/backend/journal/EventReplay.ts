@@ -17,7 +17,7 @@ export interface ReplayFrom {
 
 /** Entries of one read transaction. Between two of them, SQLite can reuse its write-ahead log. */
 const SEGMENT_ENTRIES = 5_000
-/** Events that are encoded together. */
+/** Number of events after which their blocks are passed on. */
 const BATCH_EVENTS = 512
 
 /** The newest end of a turn whose events, and those of all entries before it, are older than `seq`. */

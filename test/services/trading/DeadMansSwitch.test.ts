@@ -200,12 +200,16 @@ describe("the dead-man's switch", () => {
         >
         readonly canceled: () => ReadonlyArray<string>
         readonly store: DeadMansSwitchStore["Service"]
+        /** Sets the wall clock of the gateways ahead by so many ms. */
+        readonly setAhead: (ms: number) => void
       }) => Effect.Effect<A, E, Scope.Scope>,
       answer?: Submit
     ) =>
       Effect.gen(function* () {
         const { canceled, submit } = world(answer)
         const kept = yield* Layer.build(Layer.fresh(SqliteStores.deadMansSwitches))
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
         const start = Effect.gen(function* () {
           const scope = yield* Scope.fork(yield* Effect.scope)
           const services = yield* Layer.buildWithScope(
@@ -224,8 +228,9 @@ describe("the dead-man's switch", () => {
             switches: Context.get(services, DeadMansSwitch),
             kill: Scope.close(scope, Exit.void)
           }
-        })
-        return yield* body({ start, canceled, store: Context.get(kept, DeadMansSwitchStore) })
+        }).pipe(Effect.provideService(Clock.Clock, clock))
+        const setAhead = (ms: number) => void (ahead_ms = ms)
+        return yield* body({ start, canceled, setAhead, store: Context.get(kept, DeadMansSwitchStore) })
       }).pipe(Effect.scoped)
     const setting = (address: string, time_window: number) => ({
       sub_account_address: address,
@@ -463,92 +468,76 @@ describe("the dead-man's switch", () => {
     })
 
     it.effect("cancels once a window though the wall clock is set back in it", () =>
-      Effect.gen(function* () {
-        let ahead_ms = 0
-        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
-        yield* restarts(({ canceled, start, store }) =>
-          Effect.gen(function* () {
-            yield* store.set(userId, setting(v1, 10))
-            const gateway = yield* Effect.provideService(start, Clock.Clock, clock)
-            yield* TestClock.adjust("5 seconds")
-            yield* gateway.switches.set(tokenCaller, setting(v1, 10))
-            yield* TestClock.adjust("5 seconds")
-            ahead_ms = -3_600_000
-            yield* TestClock.adjust("5 seconds")
-            assert.deepStrictEqual(canceled(), [v1])
-            yield* TestClock.adjust("1 hour")
-            assert.deepStrictEqual(canceled(), [v1])
-          })
-        )
-      })
+      restarts(({ canceled, setAhead, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const gateway = yield* start
+          yield* TestClock.adjust("5 seconds")
+          yield* gateway.switches.set(tokenCaller, setting(v1, 10))
+          yield* TestClock.adjust("5 seconds")
+          setAhead(-3_600_000)
+          yield* TestClock.adjust("5 seconds")
+          assert.deepStrictEqual(canceled(), [v1])
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
     )
 
     it.effect("cancels once a window though the wall clock is set forward between two cancels", () =>
-      Effect.gen(function* () {
-        let ahead_ms = 0
-        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
-        yield* restarts(({ canceled, start, store }) =>
-          Effect.gen(function* () {
-            yield* store.set(userId, setting(v0, 5))
-            yield* store.set(userId, setting(v1, 10))
-            const first = yield* Effect.provideService(start, Clock.Clock, clock)
-            yield* TestClock.adjust("7 seconds")
-            ahead_ms = 3_600_000
-            yield* TestClock.adjust("3 seconds")
-            assert.deepStrictEqual(canceled(), [v0, v1])
-            yield* first.kill
-            yield* Effect.provideService(start, Clock.Clock, clock)
-            yield* TestClock.adjust("1 hour")
-            assert.deepStrictEqual(canceled(), [v0, v1])
-          })
-        )
-      })
+      restarts(({ canceled, setAhead, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v0, 5))
+          yield* store.set(userId, setting(v1, 10))
+          const first = yield* start
+          yield* TestClock.adjust("7 seconds")
+          setAhead(3_600_000)
+          yield* TestClock.adjust("3 seconds")
+          assert.deepStrictEqual(canceled(), [v0, v1])
+          yield* first.kill
+          yield* start
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(canceled(), [v0, v1])
+        })
+      )
     )
 
     it.effect("does not cancel again though the wall clock is set forward after a restart", () =>
-      Effect.gen(function* () {
-        let ahead_ms = 0
-        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
-        yield* restarts(({ canceled, start, store }) =>
-          Effect.gen(function* () {
-            yield* store.set(userId, setting(v0, 5))
-            yield* store.set(userId, setting(v1, 60))
-            const first = yield* Effect.provideService(start, Clock.Clock, clock)
-            yield* TestClock.adjust("6 seconds")
-            yield* first.kill
-            const second = yield* Effect.provideService(start, Clock.Clock, clock)
-            ahead_ms = 3_600_000
-            yield* TestClock.adjust("2 seconds")
-            yield* second.kill
-            yield* Effect.provideService(start, Clock.Clock, clock)
-            yield* TestClock.adjust("2 hours")
-            assert.deepStrictEqual(canceled(), [v0, v1])
-          })
-        )
-      })
+      restarts(({ canceled, setAhead, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v0, 5))
+          yield* store.set(userId, setting(v1, 60))
+          const first = yield* start
+          yield* TestClock.adjust("6 seconds")
+          yield* first.kill
+          const second = yield* start
+          setAhead(3_600_000)
+          yield* TestClock.adjust("2 seconds")
+          yield* second.kill
+          yield* start
+          yield* TestClock.adjust("2 hours")
+          assert.deepStrictEqual(canceled(), [v0, v1])
+        })
+      )
     )
 
     it.effect("ends a window that began in the absence on time though the wall clock is set back after a restart", () =>
-      Effect.gen(function* () {
-        let ahead_ms = 0
-        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
-        yield* restarts(({ canceled, start, store }) =>
-          Effect.gen(function* () {
-            yield* store.set(userId, setting(v1, 10))
-            const first = yield* Effect.provideService(start, Clock.Clock, clock)
-            yield* TestClock.adjust("5 seconds")
-            yield* first.switches.set(tokenCaller, setting(v1, 10))
-            yield* TestClock.adjust("1 second")
-            yield* first.kill
-            yield* Effect.provideService(start, Clock.Clock, clock)
-            ahead_ms = -3_600_000
-            yield* TestClock.adjust("8999 millis")
-            assert.deepStrictEqual(canceled(), [])
-            yield* TestClock.adjust("1 millis")
-            assert.deepStrictEqual(canceled(), [v1])
-          })
-        )
-      })
+      restarts(({ canceled, setAhead, start, store }) =>
+        Effect.gen(function* () {
+          yield* store.set(userId, setting(v1, 10))
+          const first = yield* start
+          yield* TestClock.adjust("5 seconds")
+          yield* first.switches.set(tokenCaller, setting(v1, 10))
+          yield* TestClock.adjust("1 second")
+          yield* first.kill
+          yield* start
+          setAhead(-3_600_000)
+          yield* TestClock.adjust("8999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+        })
+      )
     )
 
     it.effect("begins the window when its last connection ends", () =>
