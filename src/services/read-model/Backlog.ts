@@ -2,13 +2,10 @@
  * What a gateway shows and the history does not hold yet: consecutive projections after the written position, and for
  * each user and market the seq that its lists need.
  */
-import type { Event } from "../../domain/Event.ts"
 import type { ModelPosition, Projection } from "../../domain/Projection.ts"
 
-/** A projection with its events: the part of them after another position can be projected again. */
 interface Entry {
   readonly projection: Projection
-  readonly events: ReadonlyArray<Event>
   /** When it was added; monotonic, in ms. */
   readonly since_ms: number
 }
@@ -53,7 +50,6 @@ export class Backlog {
   /** Position of the history, as far as this gateway has seen it. */
   written: ModelPosition | undefined
   private entries: Array<Entry> = []
-  private count = 0
   /** Seq of the last unwritten event, by user and by market. */
   private readonly users = new Map<string, number>()
   private readonly markets = new Map<string, number>()
@@ -62,9 +58,9 @@ export class Backlog {
     this.written = written
   }
 
-  /** Unwritten events. */
+  /** Unwritten events: they are numbered without a gap. */
   get events(): number {
-    return this.count
+    return this.seq - this.writtenSeq
   }
   get isEmpty(): boolean {
     return this.entries.length === 0
@@ -84,30 +80,27 @@ export class Backlog {
   get numbering(): Numbering | undefined {
     return this.written ?? this.entries[0]?.projection.position
   }
-  /** The first entry, if a part of it is written. */
-  get divided(): Entry | undefined {
-    const [first] = this.entries
-    return first !== undefined && (first.projection.after?.seq ?? 0) < this.writtenSeq ? first : undefined
+  /** The first projection, if a part of it is written. */
+  get divided(): Projection | undefined {
+    const first = this.entries[0]?.projection
+    return first !== undefined && (first.after?.seq ?? 0) < this.writtenSeq ? first : undefined
   }
 
   /** Adds the next projection. */
-  add(projection: Projection, events: ReadonlyArray<Event>, now_ms: number): void {
+  add(projection: Projection, now_ms: number): void {
     const { seq } = projection.position
     if (seq <= this.writtenSeq) return
-    this.entries.push({ projection, events, since_ms: now_ms })
-    this.count += events.length
+    this.entries.push({ projection, since_ms: now_ms })
     for (const user_id of usersOf(projection)) this.users.set(user_id, seq)
     for (const symbol of marketsOf(projection)) this.markets.set(symbol, seq)
   }
 
   /** The first projections, up to a number of events but at least one. */
   batch(events_max: number): ReadonlyArray<Projection> {
-    let events = 0
     const batch: Array<Projection> = []
-    for (const entry of this.entries) {
-      events += entry.events.length
-      if (batch.length > 0 && events > events_max) break
-      batch.push(entry.projection)
+    for (const { projection } of this.entries) {
+      if (batch.length > 0 && projection.position.seq > this.writtenSeq + events_max) break
+      batch.push(projection)
     }
     return batch
   }
@@ -116,10 +109,9 @@ export class Backlog {
   advance(to: ModelPosition): void {
     this.written = to
     let dropped = 0
-    for (const { events, projection } of this.entries) {
+    for (const { projection } of this.entries) {
       if (projection.position.seq > to.seq) break
       dropped++
-      this.count -= events.length
       for (const user_id of usersOf(projection)) if (this.userSeq(user_id) <= to.seq) this.users.delete(user_id)
       for (const symbol of marketsOf(projection)) if (this.marketSeq(symbol) <= to.seq) this.markets.delete(symbol)
     }
@@ -149,11 +141,9 @@ export class Backlog {
     }
   }
 
-  /** Replaces the first entry by the part of it that is not written. */
-  replaceDivided(projection: Projection, events: ReadonlyArray<Event>): void {
-    const first = this.entries[0]!
-    this.count -= first.events.length - events.length
-    this.entries[0] = { projection, events, since_ms: first.since_ms }
+  /** Replaces the first projection by the part of it that is not written. */
+  replaceDivided(projection: Projection): void {
+    this.entries[0] = { projection, since_ms: this.entries[0]!.since_ms }
   }
 
   /** The seq that lists of a user or a market need; 0 if all is written. */

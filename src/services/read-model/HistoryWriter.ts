@@ -12,13 +12,13 @@
  * Source: docs/contract/boundary.md#read-models, #one-event-stream, #ownership; docs/decisions/0016.
  */
 import { Cause, Clock, Context, Deferred, Duration, Effect, Latch, Layer, Schema, Semaphore } from "effect"
-import type { Event } from "../../domain/Event.ts"
-import { type ModelPosition, Projecting, type Projection } from "../../domain/Projection.ts"
+import type { ModelPosition, Projection } from "../../domain/Projection.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Leadership } from "../operations/Leadership.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { Backlog } from "./Backlog.ts"
 import { mergeProjections } from "./MergeProjections.ts"
+import { projectionRest } from "./ProjectionRest.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import * as ShownRows from "./ShownRows.ts"
 import { type Shown, shownHistory, WRITTEN_WAIT, WrittenHistory } from "./WrittenHistory.ts"
@@ -51,14 +51,12 @@ export interface Options {
 /** The state since the history was loaded. */
 class Run {
   readonly backlog: Backlog
-  readonly houseUsers: ReadonlySet<string>
   readonly superseded = Deferred.makeUnsafe<never, Superseded>()
   /** The term of leadership in which the position of the history was read. */
   confirmed: number | undefined
 
-  constructor(position: ModelPosition | undefined, houseUsers: ReadonlySet<string>) {
+  constructor(position: ModelPosition | undefined) {
     this.backlog = new Backlog(position)
-    this.houseUsers = houseUsers
   }
 
   /** Compares with a position of the history; everything up to it is written. */
@@ -76,11 +74,11 @@ export class HistoryWriter extends Context.Service<
     /** The history as it is stored; its reads do not wait. */
     readonly stored: History["Service"]
     /** Starts after a position that was loaded. What an earlier run has not written is dropped, to be read again. */
-    readonly begin: (position: ModelPosition | undefined, houseUsers: ReadonlySet<string>) => void
+    readonly begin: (position: ModelPosition | undefined) => void
     /** Waits until another batch can be added. */
     readonly room: Effect.Effect<void>
-    /** Adds the next projection, with its events. */
-    readonly add: (projection: Projection, events: ReadonlyArray<Event>) => void
+    /** Adds the next projection. */
+    readonly add: (projection: Projection) => void
     /** Fails when the history has another numbering, or is behind what was written. */
     readonly superseded: Effect.Effect<never, Superseded>
     /**
@@ -108,7 +106,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
   const clock = yield* Clock.Clock
   const metrics = yield* CurrentMetricsRegistry
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
-  let run = new Run(undefined, new Set())
+  let run = new Run(undefined)
   /** When this gateway last committed, or had nothing to commit as leader; monotonic, in ms. */
   let progressed_ms = now()
 
@@ -147,27 +145,14 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     for (const listener of listeners) listener()
   }
 
-  /** Projects the part of the first entry again that the history does not hold. */
-  const projectRest = Effect.fnUntraced(function* (of: Run) {
-    const model = yield* stored.moment(
-      Effect.all({
-        position: stored.position,
-        heads: stored.streamHeads,
-        candles: stored.lastCandles,
-        ledger: stored.ledger
-      })
+  /** Keeps of the first projection what the history does not hold. */
+  const dropWritten = Effect.fnUntraced(function* (of: Run) {
+    const { heads, position } = yield* stored.moment(
+      Effect.all({ position: stored.position, heads: stored.streamHeads })
     )
-    yield* of.align(model.position)
-    const entry = of.backlog.divided
-    if (entry === undefined) return
-    const rest = entry.events.filter(({ seq }) => seq > of.backlog.writtenSeq)
-    const projection = new Projecting(model, of.houseUsers).next(
-      entry.projection.position.epoch,
-      rest,
-      entry.projection.position
-    )
-    // instruments that the backend was asked for are not in the events
-    of.backlog.replaceDivided({ ...projection, instruments: entry.projection.instruments }, rest)
+    yield* of.align(position)
+    const { divided } = of.backlog
+    if (divided !== undefined) of.backlog.replaceDivided(projectionRest(divided, position!, heads))
   })
 
   /** One commit, or as leader or follower one comparison with the history. True: something was written. */
@@ -178,7 +163,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     if (term === undefined || term !== of.confirmed) yield* of.align(yield* stored.position)
     if (term !== undefined && !backlog.isEmpty) {
       of.confirmed = term
-      if (backlog.divided !== undefined) yield* projectRest(of)
+      if (backlog.divided !== undefined) yield* dropWritten(of)
       const batch = backlog.batch(COMMIT_EVENTS_MAX)
       const merged = mergeProjections(batch)
       const began = performance.now()
@@ -273,14 +258,14 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
 
   const writer = HistoryWriter.of({
     stored,
-    begin: (position, houseUsers) => {
-      run = new Run(position, houseUsers)
+    begin: (position) => {
+      run = new Run(position)
       waiters.load(position?.seq ?? 0)
       changed()
     },
     room: space.await,
-    add: (projection, events) => {
-      run.backlog.add(projection, events, now())
+    add: (projection) => {
+      run.backlog.add(projection, now())
       changed()
     },
     superseded: Effect.suspend(() => Deferred.await(run.superseded)),

@@ -163,7 +163,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const load = Effect.gen(function* () {
     yield* reads.clear
     const model = yield* Effect.provideService(loadReadModel, History, writer.stored)
-    writer.begin(model.position, houseUsers)
+    writer.begin(model.position)
     position = model.position
     headSeq = Math.max(headSeq, position?.seq ?? 0)
     waiters.load(position?.seq ?? 0)
@@ -219,7 +219,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     yield* writer.room
     isStale = true
     const projection = project(history, events)
-    writer.add(projection, events)
+    writer.add(projection)
     reportHistory()
     shownEvents.add(events.length)
     position = projection.position

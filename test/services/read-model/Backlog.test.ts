@@ -12,7 +12,7 @@ const holding = (...groups: ReadonlyArray<ReadonlyArray<Event>>) => {
   const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
   const backlog = new Backlog(undefined)
   const projections = groups.map((events) => projecting.next("e1", events))
-  projections.forEach((projection, i) => backlog.add(projection, groups[i]!, i + 1))
+  projections.forEach((projection, i) => backlog.add(projection, i + 1))
   return { backlog, projections }
 }
 const balance = (seq: number, user_id: string) => event(seq, body.balance(), { user_id })
@@ -56,7 +56,7 @@ describe("a backlog", () => {
     )
     backlog.advance({ ...projections[2]!.position, seq: 9 })
     assert.isTrue(backlog.isEmpty)
-    backlog.add(projections[2]!, [balance(4, alice)], 5)
+    backlog.add(projections[2]!, 5)
     assert.isTrue(backlog.isEmpty, "an entry up to the written seq")
   })
 
@@ -71,13 +71,11 @@ describe("a backlog", () => {
 
   it("has a divided entry where the history ends within the first one", () => {
     const { backlog, projections } = holding([balance(1, alice), balance(2, alice)], [balance(3, alice)])
-    const divided = () => backlog.divided?.projection
-    assert.isUndefined(divided())
+    assert.isUndefined(backlog.divided)
     backlog.advance({ ...projections[0]!.position, seq: 1 })
-    assert.strictEqual(divided(), projections[0])
-    const rest = [balance(2, alice)]
-    backlog.replaceDivided({ ...projections[0]!, after: { ...projections[0]!.position, seq: 1 } }, rest)
-    assert.isUndefined(divided())
+    assert.strictEqual(backlog.divided, projections[0])
+    backlog.replaceDivided({ ...projections[0]!, after: { ...projections[0]!.position, seq: 1 } })
+    assert.isUndefined(backlog.divided)
     assert.deepStrictEqual([backlog.events, backlog.since_ms], [2, 1])
   })
 

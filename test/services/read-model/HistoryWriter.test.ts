@@ -418,15 +418,15 @@ describe("a writer", () => {
         )
       )
       const writer = Context.get(context, HistoryWriter)
-      writer.begin(model.position, new Set())
+      writer.begin(model.position)
       const projecting = new Projecting(model)
       // an earlier try of the same commit came through
       position = at(5)
-      writer.add(projecting.next("e1", balances(5, 5)), balances(5, 5))
+      writer.add(projecting.next("e1", balances(5, 5)))
       yield* eventually("written", () => writer.progress().written_seq === 5)
       // the model holds a higher seq, numbered from another beginning
       position = at(9, 8)
-      writer.add(projecting.next("e1", balances(6, 6)), balances(6, 6))
+      writer.add(projecting.next("e1", balances(6, 6)))
       const superseded = yield* Effect.forkChild(Effect.flip(writer.superseded))
       yield* eventually("superseded", () => superseded.pollUnsafe() !== undefined)
       assert.strictEqual((yield* Fiber.join(superseded))._tag, "Superseded")
@@ -439,9 +439,9 @@ describe("a writer", () => {
     return Effect.gen(function* () {
       const writer = yield* HistoryWriter
       const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
-      writer.begin(undefined, new Set())
+      writer.begin(undefined)
       for (const seq of [1, 2]) {
-        writer.add(projecting.next("e1", balances(seq, seq)), balances(seq, seq))
+        writer.add(projecting.next("e1", balances(seq, seq)))
         yield* eventually("written", () => writer.progress().written_seq === seq)
         assert.match(yield* metrics.text, new RegExp(`^gateway_projector_commit_seconds_count ${seq}$`, "mu"))
       }
@@ -468,7 +468,7 @@ describe("a writer", () => {
     it.effect(`settles where the history has ${name}: ${error ?? "it leads"}`, () =>
       Effect.gen(function* () {
         const writer = yield* HistoryWriter
-        writer.begin(begun, new Set())
+        writer.begin(begun)
         const settled = yield* Effect.result(writer.settle)
         assert.deepStrictEqual(
           Result.match(settled, { onSuccess: String, onFailure: ({ message }) => message }),
@@ -489,7 +489,7 @@ describe("a writer", () => {
   it.effect("settles as the follower where another gateway has moved the history", () =>
     Effect.gen(function* () {
       const writer = yield* HistoryWriter
-      writer.begin(begun, new Set())
+      writer.begin(begun)
       assert.isFalse(yield* writer.settle)
       assert.strictEqual(writer.progress().written_seq, 9)
     }).pipe(

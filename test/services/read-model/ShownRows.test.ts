@@ -92,13 +92,13 @@ const world = Effect.fnUntraced(function* (
     )
   )
   const writer = Context.get(context, HistoryWriter)
-  writer.begin(yield* stored.position, new Set())
+  writer.begin(yield* stored.position)
   const model = { position: yield* stored.position, heads: yield* stored.streamHeads, candles: [] }
   const projecting = new Projecting(model)
   let from = written
   for (const to of batches) {
     const batch = events.slice(from, to)
-    if (batch.length > 0) writer.add(projecting.next("e1", batch), batch)
+    if (batch.length > 0) writer.add(projecting.next("e1", batch))
     from = Math.max(from, to)
   }
   return { stored, whole, reads: Context.get(context, WrittenHistory) }

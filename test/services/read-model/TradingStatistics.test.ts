@@ -17,9 +17,8 @@ import { History } from "../../../src/services/History.ts"
 import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
 import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
 import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
-import { MarginMode } from "../../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, SELL, START, type Trader, trader } from "../../backend/Bench.ts"
-import { pick, random } from "../../backend/Invariants.ts"
+import { isolate, randomTrading } from "../../backend/RandomTrading.ts"
 import { policies, tokenCaller, userId, v0, v1, well } from "../../http/Fixture.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
@@ -58,49 +57,21 @@ const over = <A, E>(bench: Bench, body: Effect.Effect<A, E, History | TradingSta
     return yield* Effect.provide(body, Layer.fresh(policies({ history })))
   }).pipe(Effect.provide(Layer.fresh(SqliteStores.history)))
 
-const isolate = (bench: Bench, who: Trader, symbol = BTC) =>
-  bench.send(who, {
-    $case: "set_margin_mode",
-    value: { symbol, margin_mode: MarginMode.MARGIN_MODE_ISOLATED, leverage: undefined }
-  })
-
 describe("the ledger of an engine", () => {
   it.effect.each([1, 2, 3, 4])("agrees with its accounts after random trading (seed %i)", (seed) => {
-    const next = random(seed)
-    const bench = new Bench()
-    const traders = ["a", "b", "c", "d", "e"].map((name) => trader(name))
-    bench.tick()
-    bench.index(BTC, "60000")
-    for (const who of traders) bench.open(who, String(2000 + Math.floor(next() * 3000)))
-    for (const who of traders.slice(0, 2)) isolate(bench, who)
     const moments: Array<{ readonly at: number; readonly equity: ReadonlyMap<string, bigint> }> = []
-    let index = 60_000
-    for (let i = 0; i < 500; i++) {
-      const dice = next()
-      if (dice < 0.75) {
-        bench.place(pick(next, traders), {
-          side: next() < 0.5 ? BUY : SELL,
-          qty: String((1 + Math.floor(next() * 150)) / 1000),
-          ...(next() < 0.2 ? {} : { price: (index * (1 + (next() - 0.5) * 0.01)).toFixed(1) }),
-          reduce_only: next() < 0.1
-        })
-      } else if (dice < 0.8) {
-        index *= 1 + (next() - 0.5) * 0.04
-        bench.index(BTC, index.toFixed(1))
-      } else if (dice < 0.83) bench.deposit(pick(next, traders), String(1 + Math.floor(next() * 900)))
-      else bench.tick(Math.floor(next() * 2 * HOUR_MS))
-      if (i % 100 === 99) {
-        // the mark of a moment is that of the last full minute
-        bench.tick(MINUTE_MS - (bench.now % MINUTE_MS))
-        bench.tick(MINUTE_MS)
-        bench.tick(1)
-        moments.push({
-          at: bench.now + 1,
-          equity: new Map(bench.state.accounts.map((each) => [each.address, Accounts.totalsOf(each).equity]))
-        })
-        bench.tick(1_000)
-      }
-    }
+    const { bench, traders } = randomTrading(seed, 500, (bench, i) => {
+      if (i % 100 !== 99) return
+      // the mark of a moment is that of the last full minute
+      bench.tick(MINUTE_MS - (bench.now % MINUTE_MS))
+      bench.tick(MINUTE_MS)
+      bench.tick(1)
+      moments.push({
+        at: bench.now + 1,
+        equity: new Map(bench.state.accounts.map((each) => [each.address, Accounts.totalsOf(each).equity]))
+      })
+      bench.tick(1_000)
+    })
     return over(
       bench,
       Effect.gen(function* () {
