@@ -3,6 +3,7 @@ import { Cause, Deferred, Effect, Latch, Queue, type Scope, Stream } from "effec
 import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic, privateTopics } from "../domain/Topic.ts"
 import * as Account from "./Account.ts"
+import { CODE_NO_TOPIC } from "./Backoff.ts"
 import { EVENTS_MAX } from "./FeedLoop.ts"
 import { type Feed, FeedEnded, type FeedEvent, type Options } from "./Feed.ts"
 import type { LocalBook } from "./LocalBook.ts"
@@ -16,10 +17,12 @@ const endOf = (event: FeedEvent): FeedEnded | undefined =>
     ? new FeedEnded({ code: event.state.code, message: event.state.reason })
     : undefined
 
-/** All events of topics, in order. Running the stream opens the connection; its end closes it. */
+/** All events of at least one topic, in order. Running the stream opens the connection; its end closes it. */
 export const events = (open: Open, topics: ReadonlyArray<string>): Stream.Stream<FeedEvent, FeedEnded> =>
   Stream.unwrap(
     Effect.gen(function* () {
+      if (topics.length === 0)
+        return yield* new FeedEnded({ code: CODE_NO_TOPIC, message: "topics: expected at least one topic, got none" })
       const queue = yield* Queue.unbounded<FeedEvent, FeedEnded>()
       const room = yield* Latch.make(true)
       const isBehind = () => Queue.sizeUnsafe(queue) >= EVENTS_MAX

@@ -6,8 +6,9 @@
  */
 import { getPublicKey, hashes, sign, utils } from "@noble/ed25519"
 import { sha256, sha512 } from "@noble/hashes/sha2.js"
-import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { fingerprintOfKey, rootOfKey, rootOfParty, userIdOf } from "../domain/Address.ts"
+import { bytesOfSeed } from "./Seed.ts"
 
 export { loginMessage, requestMessage } from "../domain/SigningMessages.ts"
 export { nonce } from "./Signed.ts"
@@ -42,17 +43,6 @@ const make = (seed: Uint8Array, hint: string | undefined): Wallet => {
     user_id: userIdOf(root_address),
     sign: (text) => `0x${bytesToHex(sign(utf8ToBytes(text), seed))}`
   }
-}
-
-/** A seed as text. */
-const SEED = /^(0x)?[0-9a-f]{64}$/iu
-
-const bytesOfSeed = (seed: string | Uint8Array): Uint8Array => {
-  // without the value, which is a secret
-  if (typeof seed === "string" ? !SEED.test(seed) : seed.length !== 32)
-    throw new RangeError("seed: expected 32 bytes, or 64 hex digits")
-  // a copy: the caller may erase or reuse its bytes
-  return typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : Uint8Array.from(seed)
 }
 
 /** A wallet or an API key from a seed of 32 bytes or 64 hex digits. */

@@ -4,6 +4,7 @@
  * Source: docs/contract/authentication.md#signatures.
  */
 import { etc, getPublicKeyAsync, signAsync, utils } from "@noble/ed25519"
+import { bytesOfSeed } from "../client/Seed.ts"
 
 /** Signs for one key. */
 export interface Key {
@@ -32,13 +33,7 @@ const ofPrivate = (public_key: string, key: CryptoKey): Key => ({
   sign: async (text) => hexOf(new Uint8Array(await crypto.subtle.sign(ED25519, key, utf8(text))))
 })
 
-/** A seed as text. */
-const SEED = /^(0x)?[0-9a-f]{64}$/iu
-// without the value, which is a secret
-const noSeed = () => new RangeError("seed: expected 32 bytes, or 64 hex digits")
-
 const ofSeed = async (seed: Uint8Array): Promise<Key> => {
-  if (seed.length !== 32) throw noSeed()
   const public_key = hexOf(await getPublicKeyAsync(seed))
   try {
     const pkcs8 = Uint8Array.of(...PKCS8, ...seed)
@@ -50,14 +45,8 @@ const ofSeed = async (seed: Uint8Array): Promise<Key> => {
 
 /** Loads a key from a source. */
 export const keyOf = async (source: KeySource): Promise<Key> => {
-  if (typeof source === "string") {
-    if (!SEED.test(source)) throw noSeed()
-    return ofSeed(etc.hexToBytes(source.replace(/^0x/u, "")))
-  }
-  // a copy: the caller may erase or reuse its bytes
-  if (source instanceof Uint8Array) return ofSeed(Uint8Array.from(source))
-  // a caller without types
-  if (typeof source !== "object" || source === null) throw noSeed()
+  // a caller without types may pass something else, which is no seed
+  if (typeof source !== "object" || source === null || source instanceof Uint8Array) return ofSeed(bytesOfSeed(source))
   if ("sign" in source) return source
   const raw = await crypto.subtle.exportKey("raw", source.publicKey)
   return ofPrivate(hexOf(new Uint8Array(raw)), source.privateKey)

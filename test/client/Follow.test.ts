@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
+import { BACKOFF_MAX_MS, CODE_NO_TOPIC } from "../../src/client/Backoff.ts"
 import { closeCodes } from "../../src/ws/api/CloseCodes.ts"
 import * as Follow from "../../src/client/Follow.ts"
 import { FakeGateway, polite, settled, snapshot, update } from "./FakeSockets.ts"
@@ -115,6 +115,18 @@ describe("a stream of events", () => {
       gateway.token = "BAD"
       const ended = yield* Effect.flip(Stream.runDrain(Follow.events(gateway.open, ["order"])))
       assert.deepStrictEqual([ended._tag, ended.code, ended.message], ["FeedEnded", 4003, "no"])
+    })
+  )
+
+  it.effect("fails without a topic, before it connects", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway(polite)
+      const ended = yield* Effect.flip(Stream.runDrain(Follow.events(gateway.open, [])))
+      assert.deepStrictEqual(
+        [ended.code, ended.message],
+        [CODE_NO_TOPIC, "topics: expected at least one topic, got none"]
+      )
+      assert.lengthOf(gateway.sockets, 0)
     })
   )
 })

@@ -214,7 +214,7 @@ describe("a wallet", () => {
         { url: "http://gateway", apiKey: seed },
         "unknown option apiKey; expected one of url, key, bodyHash, wallet, party,"
       ],
-      ...["xyz", `${seed}00`, new Uint8Array(31), 7, null].map(
+      ...["xyz", `${seed}00`, `0X${seed}`, new Uint8Array(31), 7, null].map(
         (key) => [{ url: "http://gateway", key }, "seed: expected 32 bytes, or 64 hex digits"] as const
       )
     ]
