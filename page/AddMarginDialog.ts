@@ -6,10 +6,21 @@ import { dialog } from "./Dialog.ts"
 import { fact, h, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 
+const directions = ["Add", "Take out"] as const
+type Direction = (typeof directions)[number]
+
+/** The `margin` of the request: negative takes out. Throws where the amount, as typed, is not a number without a sign. */
+export const marginOf = (way: Direction, typed: string): string => {
+  const text = typed.trim()
+  const error = Format.errorOfUnsigned("Amount", text)
+  if (error !== undefined) throw new Error(error)
+  return way === "Add" ? text : `-${text}`
+}
+
 export const marginDialog = ({ price, session }: AccountView): ((position: Position) => void) => {
   let held: Position | undefined
-  let way: "Add" | "Take out" = "Add"
-  const ways = segments("margin-way", "Add or take out", ["Add", "Take out"] as const, (chosen) => {
+  let way: Direction = "Add"
+  const ways = segments("margin-way", "Add or take out", directions, (chosen) => {
     way = chosen
   })
   const amount = numberInput("margin-amount", "add-margin-error", () => {})
@@ -21,8 +32,7 @@ export const marginDialog = ({ price, session }: AccountView): ((position: Posit
   const send = async (): Promise<void> => {
     if (held === undefined) return
     const { sub_account_address, symbol } = held
-    const text = amount.value.trim()
-    await session.api().addMargin({ sub_account_address, symbol, margin: way === "Add" ? text : `-${text}` })
+    await session.api().addMargin({ sub_account_address, symbol, margin: marginOf(way, amount.value) })
   }
   const box = dialog(
     "add-margin",

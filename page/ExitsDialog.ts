@@ -26,7 +26,7 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
     leverage: Decimal.parse(leverage),
     tick: Decimal.parse(market.instruments.find((each) => each.symbol === symbol)!.price_filter.tick_size)
   })
-  /** The trigger price of a leg; `undefined`: none, or not a number. */
+  /** The trigger price of a leg, 0 for none; `undefined`: no number. */
   const priceOf = (leg: Leg, position: Position): bigint | undefined => {
     const [text, unit] = [texts.value[leg], units.value[leg]]
     if (!Format.isDecimal(text)) return undefined
@@ -57,9 +57,9 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
       const at = priceOf(leg, position)
       if (texts.value[leg] !== "" && at === undefined) {
         input.focus()
-        throw new Error(`${name} is not a decimal number.`)
+        throw new Error(`${Format.notDecimal(name)}.`)
       }
-      const next = at === undefined ? "" : Decimal.format(at)
+      const next = at === undefined || at === 0n ? "" : Decimal.format(at)
       // "0" removes an exit
       if (next !== position[leg]) changes[leg] = next === "" ? "0" : next
     }
@@ -89,7 +89,8 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
       setValue(input, texts.value[leg])
       setValue(unit, units.value[leg])
       const at = priceOf(leg, position)
-      setText(hint, at === undefined ? (texts.value[leg] === "" ? "none" : "") : exitText(at, basisOf(position), quote))
+      const isNone = texts.value[leg] === "" || at === 0n
+      setText(hint, isNone ? "none" : at === undefined ? "" : exitText(at, basisOf(position), quote))
     }
   })
   return (position) => {

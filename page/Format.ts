@@ -6,6 +6,12 @@ const SIGNED = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
 /** Whether a text is decimal text with at most 20 integer digits and 18 decimal places. */
 export const isDecimal = (text: string): boolean => SIGNED.test(text)
 
+/** The error of a field that is not a decimal. */
+export const notDecimal = (name: string): string => `${name} must be a number such as 1234.5, without separators`
+/** The error of a field that must be a decimal without a sign; `undefined`: none. */
+export const errorOfUnsigned = (name: string, text: string): string | undefined =>
+  isDecimal(text) ? (isNegative(text) ? `${name} must not be negative` : undefined) : notDecimal(name)
+
 /** Decimal places of a step: 1 for 0.1. */
 export const placesOf = (step: string): number => step.split(".")[1]?.length ?? 0
 

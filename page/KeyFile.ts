@@ -19,7 +19,13 @@ interface Encrypted {
   readonly data: string
 }
 
-const bytes = (hex: string): Uint8Array<ArrayBuffer> => hexToBytes(hex) as Uint8Array<ArrayBuffer>
+const notAKey = (): Error => new Error("The file is not a key file")
+
+const HEX = /^(?:[0-9a-f]{2})*$/iu
+const bytes = (hex: string): Uint8Array<ArrayBuffer> => {
+  if (!HEX.test(hex)) throw notAKey()
+  return hexToBytes(hex) as Uint8Array<ArrayBuffer>
+}
 
 const secretOf = async (passphrase: string, salt: Uint8Array<ArrayBuffer>, iterations: number): Promise<CryptoKey> => {
   const material = await crypto.subtle.importKey("raw", new TextEncoder().encode(passphrase), "PBKDF2", false, [
@@ -49,8 +55,6 @@ export const encrypted = async (seed: string, passphrase: string): Promise<strin
 }
 
 const SEED = /^(?:0x)?[0-9a-fA-F]{64}$/u
-const notAKey = (): Error => new Error("The file is not a key file")
-
 /** The seed of a key file of either form, 64 hex digits. Fails with a text for the user. */
 export const seedOf = async (text: string, passphrase: string): Promise<string> => {
   let file: Partial<Encrypted & { readonly seed: unknown; readonly hint: unknown }>

@@ -133,14 +133,17 @@ const qtyOf = (draft: Draft, context: DraftContext, at: Scaled | undefined): Sca
   return toLots(context.instrument, qty)
 }
 
-/** The first error of a price that the draft has, with the API's message. */
+/** The first error of a price that the draft has. */
 const errorOfPrice = (rules: OrderRules.OrderRules, field: Field, word: string, text: string): Fault | undefined => {
+  const message = Format.errorOfUnsigned(word, text)
+  if (message !== undefined) return { field, message }
   const ticks = OrderRules.checkPrice(rules, text, word)
   return typeof ticks === "object" ? { field, message: ticks.message } : undefined
 }
 
 const errorOfSize = (draft: Draft, rules: OrderRules.OrderRules, qty: Scaled, price: Scaled): Fault | undefined => {
-  const lots = OrderRules.checkQty(rules, Decimal.format(qty), !hasPrice(draft), false, "size")
+  const name = draft.sizeIn === "base" ? "size" : "the size for this value"
+  const lots = OrderRules.checkQty(rules, Decimal.format(qty), !hasPrice(draft), false, name)
   if (typeof lots === "object") return { field: "size", message: lots.message }
   if (draft.reduceOnly) return undefined
   const ticks = Number(price / rules.price.step)
@@ -175,7 +178,7 @@ const exitsOf = (
   for (const [leg, name] of legs) {
     const { text, unit } = draft[leg]
     if (text === "") continue
-    if (!Format.isDecimal(text)) return { fault: { field: leg, message: `${name} is not a decimal number` } }
+    if (!Format.isDecimal(text)) return { fault: { field: leg, message: Format.notDecimal(name) } }
     const price = unit === "Price" ? Decimal.parse(text) : exitPrice(leg, Decimal.parse(text), unit, basis)
     const error = errorOfPrice(rules, leg, name, Decimal.format(price))
     if (error !== undefined) return { fault: error }
@@ -230,7 +233,8 @@ export const checkDraft = (draft: Draft, context: DraftContext): DraftCheck | un
   const typed = errorOfPrices(draft, rules)
   if (typed !== undefined) return { fault: typed, order: undefined }
   if (isIncomplete(draft) || ticker === undefined) return undefined
-  if (!Format.isDecimal(draft.size) || draft.size.startsWith("-")) return wrong("size", "size is not a decimal number")
+  const badSize = Format.errorOfUnsigned("size", draft.size)
+  if (badSize !== undefined) return wrong("size", badSize)
   const unit = unitPrice(draft, context)
   if (unit === undefined) return wrong("size", `nobody ${draft.side === "Buy" ? "sells" : "buys"} at the moment`)
   const [mark, tick] = [Decimal.parse(ticker.mark_price), Decimal.parse(instrument.price_filter.tick_size)]

@@ -32,7 +32,10 @@ describe("key files", () => {
       "null",
       "[]",
       '{"seed":"12"}',
-      '{"kdf":"PBKDF2-SHA-256","iterations":1e9,"salt":"","iv":"","data":""}'
+      '{"kdf":"PBKDF2-SHA-256","iterations":1e9,"salt":"","iv":"","data":""}',
+      '{"kdf":"PBKDF2-SHA-256","iterations":1,"salt":"zz","iv":"00","data":"00"}',
+      '{"kdf":"PBKDF2-SHA-256","iterations":1,"salt":"00","iv":"0","data":"00"}',
+      '{"kdf":"PBKDF2-SHA-256","iterations":1,"salt":"00","iv":"00","data":"0g"}'
     ])
       assert.match(await refusal(text, "p"), /not a key file/u)
     assert.match(await refusal(JSON.stringify({ seed, hint: "alice" })), /party/u)

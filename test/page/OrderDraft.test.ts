@@ -91,11 +91,16 @@ describe("a draft", () => {
   it("names the field that is wrong", () => {
     const cases: ReadonlyArray<readonly [Partial<Draft>, string, RegExp]> = [
       [{ price: "60000.05" }, "price", /price is not a multiple of the tick 0\.1/u],
-      [{ price: "abc" }, "price", /not a decimal/u],
+      [{ price: "abc" }, "price", /^price must be a number such as 1234\.5, without separators$/u],
+      // as the page itself shows prices
+      [{ price: "60,000.0" }, "price", /^price must be a number such as 1234\.5, without separators$/u],
+      [{ price: "-1" }, "price", /^price must not be negative$/u],
       [{ price: "60000.05", size: "" }, "price", /tick/u],
       [{ price: "63000.1" }, "price", /price band ends at 63000/u],
       [{ size: "0.0001" }, "size", /size is not a multiple of the step 0\.001/u],
-      [{ size: "-1" }, "size", /not a decimal number/u],
+      [{ size: "1e3" }, "size", /^size must be a number such as 1234\.5, without separators$/u],
+      [{ size: "-1" }, "size", /^size must not be negative$/u],
+      [{ sizeIn: "quote", size: "10" }, "size", /^the size for this value must lie between 0\.001 and/u],
       [{ price: "100", size: "0.001" }, "size", /at least 5/u],
       [{ size: "2" }, "size", /not enough available margin/u],
       [{ size: "40" }, "size", /risk limit/u],
@@ -103,7 +108,7 @@ describe("a draft", () => {
       [{ tab: "Conditional", trigger: "1.23" }, "trigger", /trigger price is not a multiple/u],
       [{ hasExits: true, take_profit: { text: "59000", unit: "Price" } }, "take_profit", /above the entry/u],
       [{ hasExits: true, stop_loss: { text: "61000", unit: "Price" } }, "stop_loss", /below the entry/u],
-      [{ hasExits: true, stop_loss: { text: "x", unit: "PnL" } }, "stop_loss", /not a decimal/u]
+      [{ hasExits: true, stop_loss: { text: "x", unit: "PnL" } }, "stop_loss", /^stop-loss must be a number such/u]
     ]
     for (const [part, field, message] of cases) {
       const fault = faultOf({ ...limit, ...part })
