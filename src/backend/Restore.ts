@@ -141,7 +141,7 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
     )
     yield* Effect.try({
       try: () => {
-        mkdirSync(directory, { recursive: true, mode: 0o700 })
+        PrivateFiles.makeDirectory(directory)
         removeCopies(directory, (name) => name.endsWith(".partial"))
       },
       catch: failed

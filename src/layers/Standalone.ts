@@ -2,7 +2,6 @@
  * The stack for one machine: SQLite in DATA_DIR, limits in memory or in Redis, and a backend, by default the embedded one
  * in a worker thread of this process, else over gRPC. No other module of the gateway imports the embedded backend.
  */
-import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
@@ -33,7 +32,7 @@ const embeddedBackend = (settings: Settings) =>
 const dataDir = (path: string) =>
   Effect.try({
     try: () => {
-      mkdirSync(path, { recursive: true, mode: 0o700 })
+      PrivateFiles.makeDirectory(path)
       PrivateFiles.directory(path)
     },
     catch: (cause) => new SettingUnusable({ message: `DATA_DIR: cannot create ${path}`, cause })

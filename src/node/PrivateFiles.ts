@@ -1,5 +1,6 @@
 /** Restricts files and directories to their owner: files have mode 0600, directories 0700. */
-import { chmodSync, closeSync, openSync, statSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
+import { dirname, resolve } from "node:path"
 
 const DIRECTORY = 0o700
 const FILE = 0o600
@@ -15,6 +16,27 @@ const tighten = (path: string, mode: number): void => {
     // the path is missing, or another user owns it: the owner of a volume decides who can read it
   }
 }
+
+const isDirectory = (path: string): boolean => statSync(path).isDirectory()
+
+const make = (path: string): string | undefined => {
+  try {
+    mkdirSync(path, DIRECTORY)
+    return path
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === "EEXIST" && isDirectory(path)) return undefined
+    if (code !== "ENOENT" || existsSync(dirname(path))) throw cause
+    const first = make(dirname(path))
+    return make(path) === undefined ? first : (first ?? path)
+  }
+}
+
+/**
+ * Creates a directory and its missing parents for their owner alone; returns the first one that it created. Unlike Node's
+ * `recursive` it fails where a file system refuses new directories with ENOENT, as /proc does: that one repeats for ever.
+ */
+export const makeDirectory = (path: string): string | undefined => make(resolve(path))
 
 /** Restricts an existing directory to its owner. */
 export const directory = (path: string): void => tighten(path, DIRECTORY)

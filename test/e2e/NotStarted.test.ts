@@ -15,6 +15,7 @@ const starts: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<s
   [{ BACKEND: "grpc" }, "BACKEND=grpc requires SEQUENCER_URL"],
   [{ DATABASE_URL: "postgres://127.0.0.1:1/none" }, "DATABASE_URL requires BACKEND=grpc"],
   [{ DATA_DIR: "/dev/null/data" }, "DATA_DIR: cannot create /dev/null/data", "ENOTDIR"],
+  [{ DATA_DIR: "/proc/missing/data" }, "DATA_DIR: cannot create /proc/missing/data", "ENOENT"],
   [{ ADMIN_USERS_FILE: "/dev/null/users" }, "ADMIN_USERS_FILE: cannot read /dev/null/users", "ENOTDIR"]
 ]
 

@@ -48,7 +48,7 @@ export const backup = (dataDir: string, target: string): Effect.Effect<BackedUp,
       if (!existsSync(join(dataDir, journal))) throw new Error(`there is no journal in ${dataDir}`)
       const aside = `${target}.partial`
       rmSync(aside, { recursive: true, force: true })
-      mkdirSync(join(aside, "backend", "snapshots"), { recursive: true, mode: 0o700 })
+      PrivateFiles.makeDirectory(join(aside, "backend", "snapshots"))
       const files: Array<string> = []
       const folders = ["", "backend", join("backend", "snapshots")]
       for (const name of readdirSync(dataDir).sort()) {

@@ -1,6 +1,7 @@
 /** Operations on directories and files that survive a power loss: a name is durable only after a sync of its directory. */
-import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, fsyncSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
 
 const syncAs = (flags: string, path: string): void => {
   const file = openSync(path, flags)
@@ -22,10 +23,10 @@ export const syncFile = (file: string): void => syncAs("r+", file)
 /** Creates a directory and its missing parents durably, accessible to their owner only. */
 export const make = (directory: string): void => {
   const last = resolve(directory)
-  const first = mkdirSync(last, { recursive: true, mode: 0o700 })
+  const first = PrivateFiles.makeDirectory(last)
   // an earlier start may have created parents without a sync
   for (let made = last; ; made = dirname(made)) {
     sync(dirname(made))
-    if (first === undefined || made === resolve(first)) return
+    if (first === undefined || made === first) return
   }
 }

@@ -6,7 +6,7 @@
  */
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, randomBytes, sign } from "node:crypto"
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs"
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { isPublicKey } from "../../domain/Ed25519.ts"
 import { bytesOfPublicKey } from "../../domain/Identity.ts"
@@ -64,7 +64,7 @@ const readSeed = (path: string): string | undefined => {
 
 /** Generates and stores a seed. The first writer wins, so that two processes that start together use one key. */
 const makeSeed = (directory: string, path: string): string => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  PrivateFiles.makeDirectory(directory)
   const draft = `${path}.${randomBytes(8).toString("hex")}`
   const file = openSync(draft, "wx", 0o600)
   try {
