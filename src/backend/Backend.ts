@@ -155,13 +155,20 @@ export const serve = Effect.fnUntraced(function* (
   settings: Settings,
   shared: SharedSettings = { url: undefined, standbyReads: false }
 ): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
-  const { port, secret } = settings
+  const { port, secret, tlsCa } = settings
+  const tls = yield* tlsOf(settings)
+  // not a part of `check`: a gateway can use the setting alone
+  if (tls === undefined && tlsCa !== undefined) {
+    return yield* new SettingError({
+      message: "BACKEND_TLS_CA requires BACKEND_TLS_CERT and BACKEND_TLS_KEY, which turn TLS on"
+    })
+  }
   return yield* Serve.serve({
     ...(yield* optionsOf(settings)),
     host: hostOf(settings),
     port,
     secret: secret === undefined ? undefined : Redacted.value(secret),
-    tls: yield* tlsOf(settings),
+    tls,
     shared: yield* sharedOf(shared)
   })
 })

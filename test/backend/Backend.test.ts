@@ -461,6 +461,24 @@ describe("Embedded", () => {
   )
 })
 
+describe("settings of TLS", () => {
+  it.effect.each([
+    [["CA"], "BACKEND_TLS_CA requires BACKEND_TLS_CERT and BACKEND_TLS_KEY, which turn TLS on"],
+    [["CERT"], "BACKEND_TLS_CERT and BACKEND_TLS_KEY must be set together"],
+    [["CA", "KEY"], "BACKEND_TLS_CERT and BACKEND_TLS_KEY must be set together"]
+  ] as const)("without a part of them, %s, are refused: the backend would serve without TLS", ([names, message]) =>
+    Effect.gen(function* () {
+      const files = Object.fromEntries(names.map((name) => [`BACKEND_TLS_${name}`, "/nowhere.pem"]))
+      const wrong = yield* Effect.flip(Backend.serve(yield* settingsOf("elsewhere", files)))
+      assert.strictEqual(wrong.message, message)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("of a gateway alone, which has no certificate of its own, are valid", () =>
+    Effect.flatMap(settingsOf("elsewhere", { BACKEND_TLS_CA: "/nowhere.pem" }), Backend.check)
+  )
+})
+
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
 
 describe.skipIf(!hasOpenssl)("TLS", () => {
