@@ -360,7 +360,7 @@ describe("npm run backend", () => {
     remove()
   }, 60_000)
 
-  it("refuses a second instance on the same directory, and reports an invalid setting", async () => {
+  it("refuses a second instance on the same directory, and reports an invalid setting in one line", async () => {
     const { directory, remove } = temporary()
     const backend = await startBackend({ dataDir: directory })
     const second = await startBackend({ dataDir: directory }).then(
@@ -377,7 +377,7 @@ describe("npm run backend", () => {
       () => "started",
       (error: Error) => error.message
     )
-    assert.match(wrong, /MARKETS_FILE/)
+    assert.match(wrong, /^the backend ended with 1:\nbackend: MARKETS_FILE: .+\n?$/u)
     remove()
   }, 20_000)
 })

@@ -40,6 +40,7 @@ import {
   type Trader,
   trader
 } from "../Bench.ts"
+import { assertNoneBelowMaintenance } from "../Invariants.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the vectors are JSON of many shapes
 type Case = any
@@ -614,6 +615,62 @@ describe("the alert of a pool", () => {
   })
 })
 
+describe("deleveraging of a depleted pool", () => {
+  it.each([1, -1])("takes the opposite position of a single lot: the pool has %i", (lots) => {
+    const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC)
+    const bench = new Bench({ markets, poolBaseEquity: "100" })
+    const { state } = bench
+    const { holding } = state.pools[0]!
+    const user = trader("user")
+    bench.tick()
+    bench.open(user, "1000")
+    const value = Grid.scaled(holding.market.rules.qty, 1) * 60_000n
+    put(state, holding, lots, value)
+    put(state, positionOf(state.accountOf.get(user.address)!, holding.market), -lots, value)
+    fund(state, holding.account, n("-101"))
+    assert.deepStrictEqual(
+      executions(bench.index(BTC, "60001"), user).map(({ exec_qty, exec_type, side }) => [exec_type, exec_qty, side]),
+      [[ExecType.EXEC_TYPE_ADL_TRADE, "0.001", lots > 0 ? BUY : SELL]]
+    )
+    assert.strictEqual(holding.lots, 0)
+    assertConserved(state, state.markets)
+  })
+})
+
+describe("the obligation of a pool", () => {
+  it("is announced in each step that changes it, until a position can take the inventory", () => {
+    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC), poolBaseEquity: "100" })
+    const { state } = bench
+    const { holding } = state.pools[0]!
+    const user = trader("user")
+    bench.tick()
+    bench.open(user, "800")
+    bench.index(BTC, "59001")
+    put(state, holding, 1000, n("60000"))
+    // the price at which the pool keeps nothing, 59900, costs this position more than its margin
+    const short = positionOf(state.accountOf.get(user.address)!, holding.market)
+    short.isolated = true
+    short.isolatedMargin = n("800")
+    put(state, short, -1000, n("59000"))
+    // the user has closed a short of 60000 before
+    const profit = n("1000")
+    short.account.wallet += profit - short.isolatedMargin
+    state.wallets += profit
+    const announced = ["59000", "58990", "58995"].map((price) =>
+      pools(bench.index(BTC, price)).map(({ group_adl_obligation }) => group_adl_obligation)
+    )
+    assert.deepStrictEqual(announced, [["900"], ["910"], ["905"]])
+    // no mark moves in this step
+    const step = bench.send(user, { $case: "add_margin", value: { symbol: BTC, margin: "200" } })
+    assert.deepStrictEqual(
+      executions(step, user).map(({ exec_price, exec_type }) => [exec_type, exec_price]),
+      [[ExecType.EXEC_TYPE_ADL_TRADE, "59900"]]
+    )
+    assert.strictEqual(pools(step).at(-1)!.group_adl_obligation, "0")
+    assertConserved(state, state.markets)
+  })
+})
+
 describe("deleveraging after a drawdown", () => {
   it("continues in a later step with the rest, while the ratio is at most -0.25", () => {
     const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC)
@@ -725,6 +782,19 @@ describe("drawdowns of two pools in one step", () => {
     const markets = bench.state.pools.map(({ holding }) => holding.market)
     assertConserved(bench.state, markets)
   })
+
+  it("liquidate in the same step what they leave of an account below its maintenance margin", () => {
+    const { bench, step, user } = fall("1500")
+    const rest = traded(step, user).slice(2)
+    assert.deepStrictEqual(
+      rest.map(([symbol, type, qty]) => [symbol, type, qty]),
+      [
+        [ETH, ExecType.EXEC_TYPE_BUST_TRADE, "4.21"],
+        [BTC, ExecType.EXEC_TYPE_BUST_TRADE, "0.217"]
+      ]
+    )
+    assertNoneBelowMaintenance(bench.state)
+  })
 })
 
 describe("a Cross account with two positions", () => {
@@ -757,6 +827,35 @@ describe("a Cross account with two positions", () => {
     // 13000 less the fees 33 and 8.25, the loss of 17500 and the fee of the liquidation, 0.5 % of 42500
     assert.strictEqual(format(wallet), "-4753.75")
     for (const { paid } of bench.state.pools) assert.strictEqual(paid, 0n)
+  })
+})
+
+describe("a Cross account whose other position has lost more than its equity", () => {
+  const { max_price, min_price } = shippedMarkets.find(({ symbol }) => symbol === BTC)!
+  it.each([
+    { name: "long", side: BUY, against: SELL, bust: max_price },
+    { name: "short", side: SELL, against: BUY, bust: min_price }
+  ])("loses a $name at the limit of the market's prices, and the pool raises its wallet to 0", (given) => {
+    const bench = new Bench()
+    const { state } = bench
+    const [alice, bob] = [trader("alice"), trader("bob")]
+    bench.tick()
+    bench.open(alice, "100000")
+    bench.open(bob, "10000000")
+    bench.place(bob, { side: given.against, qty: "0.001", price: "60000" })
+    bench.place(alice, { side: given.side, qty: "0.001" })
+    bench.place(bob, { symbol: ETH, side: SELL, qty: "100", price: "3000" })
+    bench.place(alice, { symbol: ETH, side: BUY, qty: "100" })
+    // the loss of 299900 leaves nothing to the position in BTC: its bust price is millions away
+    const step = bench.index(ETH, "1")
+    assert.deepInclude(executions(step, alice).at(-1), {
+      symbol: BTC,
+      exec_type: ExecType.EXEC_TYPE_BUST_TRADE,
+      exec_qty: "0.001",
+      exec_price: given.bust
+    })
+    assert.strictEqual(format(state.accountOf.get(alice.address)!.wallet), "0")
+    assertConserved(state, state.markets)
   })
 })
 

@@ -51,6 +51,27 @@ describe("prices, to the digit of the vectors", () => {
     })
     assert.deepStrictEqual({ p1: format(p1), p2: format(p2), mark: Grid.text(grid, ticks) }, output)
   })
+
+  it.each([
+    { to: "56999.9", mark: "57000" },
+    { to: "57000.1", mark: "57000.1" },
+    { to: "62999.9", mark: "62999.9" },
+    { to: "63000.1", mark: "63000" }
+  ])("hold the mark within 5 % of the index: book and last trade at $to", ({ to, mark }) => {
+    const index = parse("60000")
+    const grid = Grid.fromText("0.1")
+    const { ticks } = Prices.markOf(grid, {
+      index,
+      rate: 0n,
+      timeLeftMs: 0,
+      intervalMs: 480 * 60_000,
+      basisSum: parse(to) - index,
+      basisCount: 1,
+      twoSided: true,
+      last: parse(to)
+    })
+    assert.strictEqual(Grid.text(grid, ticks), mark)
+  })
 })
 
 describe("prices in the engine", () => {

@@ -304,6 +304,35 @@ describe("Amendment 3: attachment of exits", () => {
   })
 })
 
+describe("exits of an order that is amended", () => {
+  for (const [name, mode] of [
+    ["Full", TpslMode.TPSL_MODE_FULL],
+    ["Partial", PARTIAL]
+  ] as const)
+    it(`stay where its legs stay equal, and follow another price or another reference, in mode ${name}`, () => {
+      const { bench, v, fill, exits, check } = setup()
+      const tpsl = { tp: "62000", sl: "59000", mode, by: INDEX }
+      const id = orderId(bench.place(v, { side: BUY, qty: "0.5", price: "60000", tpsl }))
+      fill("0.2", "60000")
+      const legs = () => exits().map(({ order_id }) => order_id)
+      const triggers = () => exits().map(({ trigger }) => [trigger!.trigger_price, trigger!.trigger_by])
+      const before = legs()
+      ackOf(bench.amend(v, { id }, { qty: "0.6", tpsl }))
+      assert.deepStrictEqual(legs(), before)
+      ackOf(bench.amend(v, { id }, { tpsl: { sl: "59000", by: MARK } }))
+      assert.deepStrictEqual(triggers(), [
+        ["62000", INDEX],
+        ["59000", MARK]
+      ])
+      ackOf(bench.amend(v, { id }, { tpsl: { tp: "62001", by: INDEX } }))
+      assert.deepStrictEqual(triggers(), [
+        ["62001", INDEX],
+        ["59000", MARK]
+      ])
+      check()
+    })
+})
+
 describe("exits of a whole position", () => {
   it("have the position's size, and change with it", () => {
     const { bench, v, m, sizes, exits, open, check } = setup()

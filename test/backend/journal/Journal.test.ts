@@ -198,6 +198,23 @@ describe("Journal", () => {
     journal.close()
   })
 
+  it("refuses a row that names another number of entries than it holds", () => {
+    const journal = open()
+    fill(journal, [1, 2, 3])
+    journal.close()
+    const db = new DatabaseSync(path)
+    db.exec("UPDATE blocks SET position = 4 WHERE position = 3")
+    db.close()
+    // without its witness, which names the third entry
+    rmSync(`${path}.head`)
+    const longer = Journal.read(path)
+    assert.match(
+      refused(() => replay(fakeMachine, longer)),
+      /the checksum from position 3 to position 4 does not match/
+    )
+    longer.close()
+  })
+
   it("refuses a journal that lost entries before or at its end", () => {
     const journal = open()
     const state = fill(journal, [1, 2, 3])

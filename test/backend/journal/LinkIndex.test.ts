@@ -38,4 +38,20 @@ describe("the index of order_link_ids", () => {
     assert.throws(() => other.find(7, "b"), JournalError, /is damaged: the index of order_link_ids/u)
     assert.strictEqual(other.find(7, "c"), "order c")
   })
+
+  it("forgets every link of a transaction that is rolled back, however many are in memory", () => {
+    const { db, index } = opened()
+    // one less than a generation in memory holds: of two more links each is in another one
+    const committed = 49_999
+    db.exec("BEGIN")
+    for (let i = 0; i < committed; i++) index.add(7, `l-${i}`, `order ${i}`)
+    db.exec("COMMIT; BEGIN")
+    const lost = ["a", "b"]
+    for (const link of lost) index.add(7, link, `order ${link}`)
+    for (const link of lost) assert.strictEqual(index.find(7, link), `order ${link}`)
+    index.clear()
+    db.exec("ROLLBACK")
+    for (const link of lost) assert.isUndefined(index.find(7, link))
+    for (const i of [0, committed - 1]) assert.strictEqual(index.find(7, `l-${i}`), `order ${i}`)
+  })
 })

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { createHash } from "node:crypto"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
@@ -44,5 +45,29 @@ describe("a snapshot", () => {
       return undefined
     }
     assert.strictEqual(failedCall(), "open")
+  })
+
+  it("of a format that an earlier program wrote is read, and one of a later format is refused", () => {
+    const head = { epoch: "e", rules: "r", position: 1, at_ms: 5, chain: 6, state_hash: "h" }
+    const blocks = [[8, 9, 6]] as const
+    const written = (format: number) => {
+      const line = { format, head, head_seq: 9, blocks, events_bytes: 6, state_bytes: 5 }
+      const bytes = Buffer.from(`${JSON.stringify(line)}\neventsstate`)
+      writeFileSync(
+        join(directory, Snapshots.nameOf(1)),
+        Buffer.concat([bytes, createHash("sha256").update(bytes).digest()])
+      )
+    }
+    const read = () => {
+      const { events, state, ...rest } = Snapshots.read(directory, 1)
+      return { ...rest, ...events, bytes: Buffer.from(events.bytes).toString(), state: Buffer.from(state).toString() }
+    }
+    written(2)
+    assert.deepStrictEqual(read(), { head, head_seq: 9, blocks, bytes: "events", state: "state" })
+    // its events have no checksums
+    written(1)
+    assert.deepStrictEqual(read(), { head, head_seq: 9, blocks: [], bytes: "", state: "state" })
+    written(3)
+    assert.throws(read, /it has format 3, this program reads format 2/u)
   })
 })

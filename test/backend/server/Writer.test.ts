@@ -212,6 +212,22 @@ describe("Writer", () => {
       assert.deepStrictEqual(read, ["idle", "in flight", "prepared"])
     })
 
+    it("answers a turn of refusals after that turn, and sends nothing of it to the database", async () => {
+      const [first, second] = [caller(), caller()]
+      submit(first, deposit(1))
+      await turn()
+      submit(second, withdraw(9, "too much"))
+      await turn()
+      assert.deepStrictEqual([first.decoded, second.decoded, writer.queued], [[], [], 0])
+      appends[1]!.acknowledge()
+      await turn()
+      assert.deepStrictEqual(
+        [first, second].map(({ decoded }) => codes(decoded)),
+        [[0], [status.FAILED_PRECONDITION]]
+      )
+      assert.lengthOf(appends, 2)
+    })
+
     it("leaves that turn unanswered when the database fails, and refuses what is certainly not stored", async () => {
       const callers = await three()
       appends[1]!.reject(new Error("lost"))
