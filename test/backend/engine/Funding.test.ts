@@ -6,7 +6,7 @@ import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import * as FundingRate from "../../../src/domain/FundingRate.ts"
 import * as Grid from "../../../src/domain/Grid.ts"
-import { ExecType, Side } from "../../../src/proto/gateway/v1/types.ts"
+import { BalanceReason, ExecType, Side } from "../../../src/proto/gateway/v1/types.ts"
 import { vectors } from "../../vectors.ts"
 import { balances, Bench, BTC, BUY, executions, kinds, positions, SELL, START, type Trader, trader } from "../Bench.ts"
 
@@ -150,12 +150,22 @@ describe("funding in the engine", () => {
       exec_value: "30000",
       base_fee: "15.9999",
       fee_rate: "0.00053333",
+      order_price: "0",
       order_qty: "0",
-      leaves_qty: "0"
+      leaves_qty: "0",
+      is_maker: false,
+      leverage: "10"
     })
+    const changes = step.events.flatMap(({ event, user_id }) =>
+      event?.$case === "balance_changed" && user_id === alice.user_id ? [event.value] : []
+    )
+    assert.deepStrictEqual(
+      changes.map(({ amount, exec_id, reason }) => [reason, amount, exec_id]),
+      [[BalanceReason.BALANCE_REASON_FUNDING, "-15.9999", paid!.exec_id]]
+    )
     assert.strictEqual(executions(step, bob)[0]!.base_fee, "-15.9999")
     assert.deepStrictEqual(kinds(step, alice), ["execution_created", "position_changed", "balance_changed"])
-    assert.strictEqual(positions(step, alice)[0]!.cur_realised_pnl, "-32.4999")
+    assert.deepInclude(positions(step, alice)[0], { cur_realised_pnl: "-32.4999", cum_realised_pnl: "-32.4999" })
     assert.strictEqual(balances(step, alice)[0]!.wallet_balance, "99967.5001")
     assert.strictEqual(bench.state.wallets, before)
     assert.strictEqual(rateOf(), "0.0001")
@@ -227,7 +237,9 @@ describe("funding in the engine", () => {
     bench.state.wallets += holding.isolatedMargin
     bench.state.deposits += holding.isolatedMargin
     Accounts.invalidateThresholds(bench.state, holding.account)
-    const before = bench.tick(999)
+    // a mark that leaves the position within its margin, so that only the payment makes it due again
+    bench.index(BTC, "59999.9")
+    const before = bench.tick(998)
     assert.notInclude(kinds(before), "liquidation_started")
     const mark = holding.market.markText
     const step = bench.tick(1)
@@ -266,8 +278,11 @@ describe("funding in the engine", () => {
       bench.place(who, { side: BUY, qty: "0.1", price: "60000" })
     }
     bench.now = START + 8 * HOURS
-    const paid = executions(bench.tick(0)).map(({ sub_account_address }) => sub_account_address)
+    const payments = executions(bench.tick(0))
+    const paid = payments.map(({ sub_account_address }) => sub_account_address)
     assert.lengthOf(paid, 7)
+    assert.strictEqual(new Set(payments.map(({ exec_id }) => exec_id)).size, 7)
+    assert.strictEqual(new Set(payments.map(({ market_seq }) => market_seq)).size, 7)
     assert.deepStrictEqual(paid, paid.toSorted())
   })
 })

@@ -3,7 +3,7 @@ import * as Reads from "../../../src/backend/engine/Reads.ts"
 import { subAccountAddress } from "../../../src/domain/Address.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { BalanceReason, TransferStatus } from "../../../src/proto/gateway/v1/types.ts"
-import { ackOf, Bench, BTC, BUY, kinds, SELL, statusOf, trader } from "../Bench.ts"
+import { ackOf, Bench, BTC, BUY, kinds, SELL, statusOf, type Trader, trader } from "../Bench.ts"
 
 const alice = trader("alice")
 const second = trader("alice", 1)
@@ -114,11 +114,36 @@ describe("deposits", () => {
     assert.deepInclude(statusOf(send("11")), { code: 6, reason: "DuplicateRequestId" })
   })
 
+  it("with the id of another one are refused: to another sub-account, from another source, of another kind", () => {
+    const bench = new Bench()
+    bench.open(alice)
+    bench.open(second, undefined, 1)
+    const deposit = (who: Trader, source: string) =>
+      bench.send(who, { $case: "deposit_funds", value: { deposit_id: "d", asset: "USDC", amount: "10", source } })
+    ackOf(deposit(alice, "rail"))
+    const reward = { $case: "credit_reward", value: { reward_id: "d", asset: "USDC", amount: "10" } } as const
+    for (const again of [
+      () => deposit(second, "rail"),
+      () => deposit(alice, "faucet"),
+      () => bench.send(alice, reward)
+    ])
+      assert.deepInclude(statusOf(again()), { code: 6, reason: "DuplicateRequestId" })
+    // ids of another user are others
+    bench.open(bob)
+    ackOf(deposit(bob, "rail"))
+    assert.deepStrictEqual(
+      [alice, second, bob].map(({ address }) => Reads.account(bench.state, address)!.balances[0]!.wallet_balance),
+      ["10", "0", "10"]
+    )
+  })
+
   it("need a positive amount of a known asset", () => {
     const bench = new Bench()
     bench.open(alice)
     assert.strictEqual(statusOf(bench.deposit(alice, "0")).reason, "OutOfRange")
-    assert.strictEqual(statusOf(bench.deposit(alice, "1e5")).reason, "InvalidDecimal")
+    for (const amount of ["1e5", "-1", "01", "0.0000000000000000001", `1${"0".repeat(20)}`])
+      assert.strictEqual(statusOf(bench.deposit(alice, amount)).reason, "InvalidDecimal", amount)
+    ackOf(bench.deposit(alice, "0.000000000000000001"))
     assert.strictEqual(statusOf(bench.deposit(bob, "1")).reason, "SubAccountNotFound")
     const euro = { deposit_id: "e", asset: "EUR", amount: "1", source: "faucet" }
     assert.strictEqual(statusOf(bench.send(alice, { $case: "deposit_funds", value: euro })).reason, "InvalidField")
@@ -126,11 +151,8 @@ describe("deposits", () => {
 })
 
 describe("withdrawals", () => {
-  const withdraw = (bench: Bench, amount: string) =>
-    bench.send(alice, {
-      $case: "withdraw_funds",
-      value: { withdrawal_id: "w", asset: "USDC", amount, destination: "0xab" }
-    })
+  const withdraw = (bench: Bench, amount: string, who = alice, withdrawal_id = "w", destination = "0xab") =>
+    bench.send(who, { $case: "withdraw_funds", value: { withdrawal_id, asset: "USDC", amount, destination } })
   const transfers = (step: ReturnType<typeof withdraw>) =>
     step.events.flatMap(({ event }) => (event?.$case === "transfer_changed" ? [event.value.transfer!] : []))
 
@@ -158,6 +180,35 @@ describe("withdrawals", () => {
       updated_time_ms: bench.now
     })
     assert.strictEqual(completed!.created_time_ms, bench.now - 5_000)
+    const again = ackOf(withdraw(bench, "400")).result
+    assert.deepStrictEqual(again, { $case: "transfer", value: completed! })
+  })
+
+  it("complete in one Tick where several are due, in the order of their commands", () => {
+    const bench = new Bench()
+    bench.tick()
+    for (const who of [alice, bob]) bench.open(who, "1000")
+    for (const [who, id] of [
+      [alice, "z"],
+      [bob, "b"],
+      [alice, "a"]
+    ] as const)
+      ackOf(withdraw(bench, "1", who, id))
+    assert.deepStrictEqual(
+      transfers(bench.tick(6_000)).map(({ status, transfer_id }) => [transfer_id, status]),
+      ["z", "b", "a"].map((id) => [id, TransferStatus.TRANSFER_STATUS_COMPLETED])
+    )
+    assert.lengthOf(bench.state.withdrawals, 0)
+  })
+
+  it("with the id of another one are refused: from another sub-account, or to another destination", () => {
+    const bench = new Bench()
+    bench.open(alice, "1000")
+    bench.open(second, "1000", 1)
+    ackOf(withdraw(bench, "400"))
+    for (const again of [() => withdraw(bench, "400", second), () => withdraw(bench, "400", alice, "w", "0xcd")])
+      assert.deepInclude(statusOf(again()), { code: 6, reason: "DuplicateRequestId" })
+    assert.strictEqual(Reads.account(bench.state, second.address)!.balances[0]!.wallet_balance, "1000")
   })
 })
 
@@ -197,11 +248,23 @@ describe("transfers", () => {
     const bench = opened()
     const step = move(bench, "400")
     assert.deepStrictEqual(kinds(step), ["transfer_changed", "balance_changed", "balance_changed"])
+    assert.deepStrictEqual(
+      step.events.map(({ event, sub_account_address }) => [
+        sub_account_address,
+        ...(event?.$case === "balance_changed" ? [event.value.reason, event.value.amount, event.value.transfer_id] : [])
+      ]),
+      [
+        [alice.address],
+        [alice.address, BalanceReason.BALANCE_REASON_TRANSFER_OUT, "-400", "t"],
+        [second.address, BalanceReason.BALANCE_REASON_TRANSFER_IN, "400", "t"]
+      ]
+    )
     assert.deepStrictEqual([wallet(bench, alice.address), wallet(bench, second.address)], ["600", "400"])
     const result = ackOf(step).result!
     assert.isTrue(result.$case === "transfer" && result.value.status === TransferStatus.TRANSFER_STATUS_COMPLETED)
     assert.strictEqual(move(bench, "400").events.length, 0)
     assert.strictEqual(statusOf(move(bench, "401")).reason, "DuplicateRequestId")
+    assert.strictEqual(statusOf(move(bench, "400", "t", alice.address, second)).reason, "DuplicateRequestId")
     assert.strictEqual(statusOf(move(bench, "1", "u", bob.address)).reason, "SubAccountNotFound")
     assert.strictEqual(statusOf(move(bench, "1", "u", alice.address)).reason, "InvalidField")
     const nobody = trader("nobody")

@@ -42,6 +42,20 @@ describe("candles of the index before the start", () => {
     }
   })
 
+  it("have the highest second of each minute, whether the index rises or falls", () => {
+    const { bench, market } = stage()
+    const { indexBase, rules } = market(BTC)
+    let start = bucketStart("1", bench.now)
+    for (let i = 0; i < 200; i++) {
+      start = bucketStart("1", start - 1)
+      const prices = Array.from({ length: 60 }, (_, second) =>
+        simulatedIndex(indexBase, rules.price.step, start / 1000 + second)
+      )
+      const { high, low } = indexCandle(market(BTC), "1", start)
+      assert.deepStrictEqual([high, low], [prices.reduce(Decimal.max), prices.reduce(Decimal.min)].map(Decimal.format))
+    }
+  })
+
   it("are closed, contiguous and at most 30 days old", () => {
     const { bench, market, range } = stage()
     const hours = indexCandles(bench.state, market(BTC), { ...range, interval: "60" })
@@ -62,7 +76,8 @@ describe("candles of the index before the start", () => {
     }).map(({ start_ms }) => (end_ms - start_ms) / MINUTE_MS)
     assert.deepStrictEqual(starts, [1, 2, 3, 4, 5])
     assert.strictEqual(indexCandles(bench.state, market(BTC), { ...range, interval: "1", limit: 3 }).length, 3)
-    assert.strictEqual(indexCandles(bench.state, market(BTC), { ...range, interval: "1" }).length, 1001)
+    for (const limit of [0, 1001, 5000])
+      assert.strictEqual(indexCandles(bench.state, market(BTC), { ...range, interval: "1", limit }).length, 1001)
   })
 
   it("do not exist where the index is set by hand", () => {

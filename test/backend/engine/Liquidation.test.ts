@@ -6,8 +6,10 @@ import * as Reads from "../../../src/backend/engine/Reads.ts"
 import * as Adl from "../../../src/backend/engine/referee/Adl.ts"
 import * as Liquidation from "../../../src/backend/engine/referee/Liquidation.ts"
 import * as Pools from "../../../src/backend/engine/referee/Pools.ts"
+import { memoryClientIdIndex } from "../../../src/backend/engine/state/ClientIdIndex.ts"
 import { positionOf } from "../../../src/backend/engine/state/MarketPosition.ts"
 import { drain } from "../../../src/backend/engine/state/Slices.ts"
+import * as Snapshot from "../../../src/backend/engine/state/Snapshot.ts"
 import type { Account, MarketPosition } from "../../../src/backend/engine/state/State.ts"
 import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
@@ -17,16 +19,20 @@ import {
   type AdlAlert,
   AdlMode,
   AdlTriggerReason,
+  BalanceReason,
   CancelType,
   CreateType,
   ExecType,
   type InsurancePool,
+  MarginMode,
   OrderStatus,
   PositionStatus,
+  RejectReason,
   Side
 } from "../../../src/proto/gateway/v1/types.ts"
 import { vectors } from "../../vectors.ts"
 import {
+  ackOf,
   balances,
   Bench,
   BTC,
@@ -37,6 +43,7 @@ import {
   orders,
   positions,
   SELL,
+  START,
   type Trader,
   trader
 } from "../Bench.ts"
@@ -382,6 +389,8 @@ describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
       fills.map(({ realised_pnl }) => realised_pnl),
       ["-3922", "-1990", "-3993.4"]
     )
+    const ids = executions(crash).map(({ exec_id }) => exec_id)
+    assert.strictEqual(new Set(ids).size, 5, "each execution has an id of its own, that of the takeover too")
     const [canceled, liq, , , liqEnd, takeOver, takenOver] = orders(crash, user)
     assert.deepInclude(canceled, { cancel_type: CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ })
     assert.deepInclude(liq, {
@@ -391,6 +400,7 @@ describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
       qty: "0.5"
     })
     assert.strictEqual(liqEnd!.order_status, OrderStatus.ORDER_STATUS_PARTIALLY_FILLED_CANCELED)
+    assert.strictEqual(liqEnd!.reject_reason, RejectReason.REJECT_REASON_EC_NO_ERROR)
     assert.deepInclude(takeOver, {
       create_type: CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH,
       qty: "0.2"
@@ -423,7 +433,13 @@ describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
       }
     )
     assert.deepStrictEqual(pools(crash).at(-1)!.inventory[0]!.size, "0.2")
+    // the inventory of a pool is no position of a user, also when its money changes
+    assert.isTrue(crash.events.every(({ event, user_id }) => event?.$case !== "position_changed" || user_id !== ""))
     const started = kinds(crash).indexOf("liquidation_started")
+    assert.deepStrictEqual(crash.events[started]!.event, {
+      $case: "liquidation_started",
+      value: { symbol: BTC, side: BUY, size: "0.5", bust_price: "40033" }
+    })
     assert.isBelow(kinds(crash).indexOf("order_changed"), started)
     assert.isAbove(kinds(crash).indexOf("insurance_pool_changed"), started)
     const trades = crash.events.flatMap(({ event }) => (event?.$case === "trade_printed" ? event.value.trades : []))
@@ -457,6 +473,14 @@ describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
       exec_price: "39080.8",
       realised_pnl: "1183.84",
       base_fee: "0"
+    })
+    const paid = second.events.flatMap(({ event, user_id }) =>
+      event?.$case === "balance_changed" && user_id === x.user_id ? [event.value] : []
+    )
+    assert.deepInclude(paid[0], {
+      reason: BalanceReason.BALANCE_REASON_ADL,
+      amount: "1183.84",
+      exec_id: handed!.exec_id
     })
     assert.strictEqual(orders(second, x).at(-1)!.closed_pnl, "1178.89")
     assert.deepStrictEqual(
@@ -562,6 +586,17 @@ describe("the bounds of deleveraging and of pools", () => {
     assert.strictEqual(Pools.currentPeak(peaks), 1n)
   })
 
+  it("keeps a bust price within the prices of the market", () => {
+    const bench = new Bench()
+    const who = trader("who")
+    bench.open(who)
+    const holding = positionOf(bench.state.accountOf.get(who.address)!, bench.state.marketOf.get(BTC)!)
+    put(bench.state, holding, 1000, n("60000"))
+    const bust = (equity: string) =>
+      Grid.text(holding.market.rules.price, Liquidation.bustTicks(holding, { dividend: n(equity), divisor: 1n }))
+    assert.deepStrictEqual([bust("70000"), bust("6000"), bust("-2000000")], ["0.1", "54000", "1000000"])
+  })
+
   it("ends a drawdown only above the ratio -0.25", () => {
     const alert = (ratio: bigint, wasDrawdown: boolean) =>
       Pools.alertOf({
@@ -578,6 +613,180 @@ describe("the bounds of deleveraging and of pools", () => {
     assert.strictEqual(alert(end, true), AdlMode.ADL_MODE_ACTIVE)
     assert.notStrictEqual(alert(end + 1n, true), AdlMode.ADL_MODE_ACTIVE)
     assert.notStrictEqual(alert(end, false), AdlMode.ADL_MODE_ACTIVE)
+  })
+
+  it("warns below a fifth of the seed and below the ratio -0.2, and deleverages below -0.3, not at these bounds", () => {
+    const alert = (ratio: bigint, equity = 100n * ONE) => {
+      const { mode, reason } = Pools.alertOf({
+        equity,
+        base: 100n * ONE,
+        obligation: 0n,
+        redistributed: 0n,
+        ratio,
+        maxGroup: 20_000n * ONE,
+        hasInventory: true,
+        wasDrawdown: false
+      })
+      return [MODES[mode], REASONS[reason]].join(" ")
+    }
+    assert.strictEqual(alert(0n, 20n * ONE), "Inactive NoTrigger")
+    assert.strictEqual(alert(0n, 20n * ONE - 1n), "Warning EquityDepleted")
+    assert.strictEqual(alert(n("-0.2")), "Inactive NoTrigger")
+    assert.strictEqual(alert(n("-0.2") - 1n), "Warning PnlDrawdown")
+    assert.strictEqual(alert(n("-0.3")), "Warning PnlDrawdown")
+    assert.strictEqual(alert(n("-0.3") - 1n), "Active PnlDrawdown")
+  })
+
+  it("has no ratio for a group whose largest equity is not positive", () => {
+    assert.deepStrictEqual([Pools.ratioOf(-ONE, 0n, 0n), Pools.ratioOf(-ONE, 0n, -ONE)], [0n, 0n])
+  })
+})
+
+describe("an account with several positions below their margins", () => {
+  it("loses the Isolated ones in the order of their symbols, not of their markets", () => {
+    const bench = new Bench()
+    const { state } = bench
+    const [user, other] = [trader("user"), trader("other")]
+    bench.tick()
+    for (const who of [user, other]) bench.open(who, "1000")
+    const turn = begin(state, bench.now, undefined)
+    for (const market of [...state.markets].reverse()) {
+      const [holding, counter] = [user, other].map(({ address }) => positionOf(state.accountOf.get(address)!, market))
+      const value = market.markPrice
+      const lots = Number(Decimal.ONE / market.rules.qty.step)
+      put(state, holding!, lots, value)
+      put(state, counter!, -lots, value)
+      holding!.isolated = true
+      turn.changedPositions.add(holding!)
+    }
+    assert.isTrue(drain(Liquidation.run(turn)))
+    const started = turn.events.flatMap(({ event }) =>
+      event?.$case === "liquidation_started" ? [event.value.symbol] : []
+    )
+    assert.deepStrictEqual(started.slice(0, 4), ["BTC-USDC", "DOGE-USDC", "ETH-USDC", "SOL-USDC"])
+  })
+})
+
+describe("a liquidation", () => {
+  const opened = () => {
+    const bench = new Bench()
+    const [user, second, maker] = [trader("user"), trader("user", 1), trader("maker")]
+    bench.tick()
+    bench.index(BTC, "60000")
+    bench.index(ETH, "3000")
+    bench.open(user, "10000")
+    bench.open(second, "10000", 1)
+    bench.open(maker, "10000000")
+    const mode = (symbol: string, leverage = "10") => {
+      const margin_mode = MarginMode.MARGIN_MODE_ISOLATED
+      ackOf(bench.send(user, { $case: "set_margin_mode", value: { symbol, margin_mode, leverage } }))
+    }
+    const buy = (symbol: string, qty: string, price: string) => {
+      bench.place(maker, { symbol, side: SELL, qty, price })
+      bench.place(user, { symbol, side: BUY, qty, price })
+    }
+    const held = () =>
+      Reads.positions(bench.state, { sub_account_address: user.address }).map(({ symbol, size }) => [symbol, size])
+    return { bench, user, second, maker, mode, buy, held }
+  }
+  const BEFORE = CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ
+
+  it("follows a withdrawal, at a mark that the account would have survived with its money", () => {
+    const { bench, buy, held, user } = opened()
+    buy(BTC, "0.5", "60000")
+    // 10000 − 16.5 of fees: at 50000 there are 4983.5 for a maintenance margin of 250
+    bench.index(BTC, "59000")
+    const value = { withdrawal_id: "w", asset: "USDC", amount: "6000", destination: "0xab" }
+    ackOf(bench.send(user, { $case: "withdraw_funds", value }))
+    bench.index(BTC, "53000")
+    assert.deepStrictEqual(held(), [[BTC, "0.5"]])
+    bench.index(BTC, "52500")
+    assert.deepStrictEqual(held(), [])
+  })
+
+  it.each([
+    // equity 12967: at 72300 there are 667 left, for 1 % of 72300
+    { deposit: "13000", qty: "1", mark: "72300" },
+    // equity 219800: at 65970 there are 22790 left, for 2 % of 2177010 less 20000, in the second tier
+    { deposit: "220889", qty: "33", mark: "65970" }
+  ])("of a short of $qty counts the maintenance margin that grows with the mark", ({ deposit, mark, qty }) => {
+    const { bench, maker } = opened()
+    const short = trader("short")
+    bench.open(short, deposit)
+    bench.place(maker, { side: BUY, qty, price: "60000" })
+    bench.place(short, { side: SELL, qty, price: "60000" })
+    bench.index(BTC, "60000.1")
+    bench.index(BTC, mark)
+    assert.deepStrictEqual(Reads.positions(bench.state, { sub_account_address: short.address }), [])
+  })
+
+  it("cancels an order of another sub-account of its user that is in its way, and fills the next one", () => {
+    const { bench, buy, maker, second, user } = opened()
+    buy(BTC, "1", "60000")
+    bench.place(second, { side: BUY, qty: "0.1", price: "51000" })
+    bench.place(maker, { side: BUY, qty: "1", price: "50900" })
+    const step = bench.index(BTC, "50500")
+    assert.deepStrictEqual(
+      executions(step, user).map(({ exec_price, exec_qty }) => [exec_price, exec_qty]),
+      [["50900", "1"]]
+    )
+    const canceled = orders(step).filter(({ sub_account_address }) => sub_account_address === second.address)
+    assert.deepStrictEqual(
+      canceled.map(({ cancel_type }) => cancel_type),
+      [CancelType.CANCEL_TYPE_CANCEL_BY_SMP]
+    )
+  })
+
+  it("of a Cross account leaves its Isolated positions, and cancels its orders in every market", () => {
+    const { bench, buy, held, mode, user } = opened()
+    mode(ETH)
+    buy(ETH, "20", "3000")
+    buy(BTC, "0.3", "60000")
+    bench.place(user, { symbol: ETH, side: SELL, qty: "1", price: "3500", link: "isolated" })
+    bench.place(user, { symbol: "SOL-USDC", side: BUY, qty: "1", price: "100", link: "flat" })
+    const step = bench.index(BTC, "40000")
+    assert.deepStrictEqual(
+      orders(step, user)
+        .filter(({ cancel_type }) => cancel_type === BEFORE)
+        .map(({ order_link_id }) => order_link_id),
+      ["isolated", "flat"]
+    )
+    assert.deepStrictEqual(held(), [[ETH, "20"]])
+  })
+
+  it("of an Isolated position leaves the Cross positions with exactly their maintenance margin, which is enough", () => {
+    const bench = new Bench()
+    const { state } = bench
+    const [user, other] = [trader("user"), trader("other")]
+    bench.tick()
+    for (const who of [user, other]) bench.open(who, "600")
+    const held = (symbol: string) => {
+      const market = state.marketOf.get(symbol)!
+      const [holding, counter] = [user, other].map(({ address }) => positionOf(state.accountOf.get(address)!, market))
+      const lots = Number(Decimal.ONE / market.rules.qty.step)
+      put(state, holding!, lots, market.markPrice)
+      put(state, counter!, -lots, market.markPrice)
+      return holding!
+    }
+    bench.place(user, { symbol: "SOL-USDC", side: BUY, qty: "0.1", price: "100" })
+    const [isolated, cross] = [held(ETH), held(BTC)]
+    isolated.isolated = true
+    // 1 % of 3000, and of 60000
+    isolated.isolatedMargin = n("30")
+    const check = () => {
+      const turn = begin(state, bench.now, undefined)
+      turn.changedPositions.add(isolated)
+      const done = drain(Liquidation.run(turn))
+      return [done, isolated.lots !== 0, cross.lots !== 0, Reads.openOrders(state).length]
+    }
+    assert.deepStrictEqual(check(), [false, true, true, 1])
+    // at a bust price on the tick nothing of it is left for the wallet
+    isolated.isolatedMargin -= n("0.01")
+    assert.deepStrictEqual(check(), [true, false, true, 1])
+    assert.strictEqual(format(cross.account.wallet), "600")
+    assert.deepStrictEqual(check(), [false, false, true, 1])
+    cross.account.wallet--
+    assert.deepStrictEqual(check(), [true, false, false, 0])
   })
 })
 
@@ -609,9 +818,12 @@ describe("the alert of a pool", () => {
     // without profit and loss its ratio stays 0
     const again = ["0.01", "-0.01", "0.00999999", "-0.00999999"].map((last, i) => {
       pool.toldRatio = n(last)
-      return alerts(bench.index(BTC, String(60_001 + i))).map(({ latest_pnl_ratio }) => latest_pnl_ratio)
+      return alerts(bench.index(BTC, String(60_001 + i))).map(({ latest_pnl_ratio, updated_time_ms }) => [
+        latest_pnl_ratio,
+        bench.now - updated_time_ms
+      ])
     })
-    assert.deepStrictEqual(again, [["0"], ["0"], [], []])
+    assert.deepStrictEqual(again, [[["0", 0]], [["0", 0]], [], []])
   })
 })
 
@@ -697,6 +909,11 @@ describe("deleveraging after a drawdown", () => {
     // at 54000 the only counterparty would pay more than its equity
     const begun = bench.index(BTC, "52900")
     assert.deepStrictEqual(seen(begun), [[], [[AdlMode.ADL_MODE_ACTIVE, "-0.355"]]])
+    // the record of the pool shows the mode too
+    assert.deepStrictEqual(
+      pools(begun).map(({ adl_mode, latest_pnl_ratio }) => [adl_mode, latest_pnl_ratio]),
+      [[AdlMode.ADL_MODE_ACTIVE, "-0.355"]]
+    )
     // income of the pool
     fund(state, holding.account, n("1700"))
     const later = bench.index(BTC, "53000")
@@ -707,6 +924,102 @@ describe("deleveraging after a drawdown", () => {
         [AdlMode.ADL_MODE_INACTIVE, "-0.265"]
       ]
     ])
+  })
+})
+
+describe("the queue of a deleveraging", () => {
+  it("passes an Isolated position that cannot bear the price, which follows from the largest PnL of the window", () => {
+    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC), poolBaseEquity: "20000" })
+    const { state } = bench
+    const { holding } = state.pools[0]!
+    const [user, rich, long] = [trader("user"), trader("rich"), trader("long")]
+    bench.tick()
+    for (const who of [user, rich, long]) bench.open(who, "800")
+    bench.deposit(rich, "100000")
+    bench.deposit(long, "100000")
+    bench.index(BTC, "53000")
+    const held = ({ address }: Trader) => positionOf(state.accountOf.get(address)!, holding.market)
+    put(state, holding, 1000, n("60000"))
+    // the largest leverage is first in line
+    held(user).isolated = true
+    held(user).isolatedMargin = n("800")
+    held(user).account.wallet -= n("800")
+    for (const who of [user, rich]) put(state, held(who), -1000, n("53000"))
+    put(state, held(long), 1000, n("46000"))
+    // the PnL of the pool was 0 in the minute before
+    bench.now += 60_000
+    const step = bench.index(BTC, "52900")
+    assert.deepStrictEqual(
+      executions(step).map(({ exec_price, exec_qty, exec_type, user_id }) => [
+        user_id,
+        exec_type,
+        exec_qty,
+        exec_price
+      ]),
+      [[rich.user_id, ExecType.EXEC_TYPE_ADL_TRADE, "1", "54000"]]
+    )
+    assert.deepStrictEqual(
+      [user, rich].map((who) => held(who).lots),
+      [-1000, 0]
+    )
+  })
+})
+
+describe("the indicator of deleveraging", () => {
+  /** Six longs of different prices and equities. */
+  const opened = () => {
+    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC) })
+    const maker = trader("maker")
+    bench.tick()
+    bench.open(maker, "10000000")
+    const longs = Array.from({ length: 6 }, (_, i) => trader(`long-${i}`))
+    bench.index(BTC, "60000")
+    for (const [i, who] of longs.entries()) {
+      bench.open(who, String(3_000 * (i + 1)))
+      const margin_mode = i % 2 === 0 ? MarginMode.MARGIN_MODE_CROSS : MarginMode.MARGIN_MODE_ISOLATED
+      bench.send(who, {
+        $case: "set_margin_mode",
+        value: { symbol: BTC, margin_mode, leverage: String(10 * (i % 3) + 10) }
+      })
+      const price = String(60_000 + 20 * i)
+      bench.place(maker, { side: SELL, qty: "0.1", price })
+      bench.place(who, { side: BUY, qty: "0.1", price })
+    }
+    bench.tick()
+    const indicators = (state = bench.state) =>
+      longs.map(({ address }) => state.accountOf.get(address)!.holdings[0]!.adlRank)
+    /** Those that a copy of the state ranks, which remembers no score. */
+    const ranked = () => {
+      const copy = Snapshot.load(bench.state.config, Snapshot.dump(bench.state), memoryClientIdIndex())
+      Engine.apply(copy, { at_ms: bench.now + 1000, command: undefined })
+      bench.tick()
+      return indicators(copy)
+    }
+    return { bench, longs, maker, indicators, ranked }
+  }
+
+  it("follows the mark, the money of an account, and the funding that an Isolated margin pays", () => {
+    const { bench, indicators, longs, maker, ranked } = opened()
+    const seen = [indicators().join("")]
+    const expectChange = (name: string) => {
+      assert.deepStrictEqual(ranked(), indicators(), name)
+      assert.notStrictEqual(indicators().join(""), seen.at(-1), name)
+      seen.push(indicators().join(""))
+    }
+    for (const mark of ["60060", "60090", "60120"]) {
+      bench.index(BTC, mark)
+      expectChange(mark)
+    }
+    // the first of the Cross accounts
+    bench.deposit(longs[0]!, "1000000")
+    expectChange("a deposit")
+    bench.now = START + 8 * 3_600_000 - 1_000
+    // the cap of 0.5 %: 30 of each margin
+    Object.assign(bench.state.marketOf.get(BTC)!, { premiumSum: n("1"), premiumCount: 0 })
+    expectChange("funding")
+    bench.place(maker, { side: BUY, qty: "0.1", price: "60000" })
+    bench.place(longs[0]!, { side: SELL, qty: "0.1", price: "60000" })
+    assert.strictEqual(indicators()[0], 0, "no position")
   })
 })
 
@@ -779,6 +1092,8 @@ describe("drawdowns of two pools in one step", () => {
       [BTC, ExecType.EXEC_TYPE_ADL_TRADE, "0.783", "48000"],
       [ETH, ExecType.EXEC_TYPE_ADL_TRADE, "5.79", "4200"]
     ])
+    // what is left of its equity does not cover the rest, which the same step liquidates
+    assert.include(kinds(step), "liquidation_started")
     const markets = bench.state.pools.map(({ holding }) => holding.market)
     assertConserved(bench.state, markets)
   })
@@ -859,6 +1174,96 @@ describe("a Cross account whose other position has lost more than its equity", (
   })
 })
 
+describe("the record of a pool", () => {
+  const opened = () => {
+    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC) })
+    const [user, maker] = [trader("user"), trader("maker")]
+    bench.tick()
+    bench.open(user, "1000")
+    bench.open(maker, "1000000")
+    bench.index(BTC, "60000")
+    bench.place(maker, { side: SELL, qty: "0.1", price: "60000" })
+    bench.place(user, { side: BUY, qty: "0.1", price: "60000" })
+    const sizes = (step: Engine.Step) => pools(step).map(({ inventory }) => inventory.map(({ size }) => size))
+    return { bench, user, maker, sizes }
+  }
+
+  it("is emitted in the step in which the pool takes over a position, without a fee too, and in that of each trade", () => {
+    const { bench, user, maker, sizes } = opened()
+    // no bid: the pool takes all of it
+    const crash = bench.index(BTC, "50500")
+    assert.deepStrictEqual(
+      executions(crash, user).map(({ exec_type }) => exec_type),
+      [ExecType.EXEC_TYPE_BUST_TRADE]
+    )
+    assert.deepStrictEqual(sizes(crash), [["0.1"]])
+    // its PnL is too small for an alert, so the alert is still that of the seed
+    assert.deepInclude(Reads.adlAlert(bench.state, BTC)!.alert, {
+      adl_mode: AdlMode.ADL_MODE_INACTIVE,
+      latest_pnl_ratio: "0",
+      equity: "1000000",
+      updated_time_ms: 0
+    })
+    bench.place(maker, { side: BUY, qty: "1", price: "50500" })
+    bench.tick()
+    assert.deepStrictEqual(sizes(bench.tick()), [["0.081"]])
+  })
+
+  it("is emitted in the step in which the pool receives a fee, without an inventory too", () => {
+    const { bench, user, maker } = opened()
+    bench.place(maker, { side: BUY, qty: "1", price: "50500" })
+    const crash = bench.index(BTC, "50500")
+    // 0.5 % of 5050, of the 46.7 that are left
+    assert.deepStrictEqual(
+      pools(crash).map(({ cash_balance, inventory }) => [cash_balance, inventory]),
+      [["1000025.25", []]]
+    )
+    // the next position has nothing of the liquidation
+    bench.cancelAll(maker)
+    bench.deposit(user, "1000")
+    bench.place(user, { side: BUY, qty: "0.01", price: "50500" })
+    const next = bench.place(maker, { side: SELL, qty: "0.01", price: "50500" })
+    assert.deepInclude(positions(next, user).at(-1), {
+      position_status: PositionStatus.POSITION_STATUS_NORMAL,
+      liquidation_fee: "0",
+      size: "0.01"
+    })
+  })
+})
+
+describe("a pool below 0", () => {
+  it("is paid by the others, and each payment is announced, also where its mode stays", () => {
+    const bench = new Bench({
+      markets: shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === ETH),
+      poolBaseEquity: "1000"
+    })
+    const { state } = bench
+    const other = trader("other")
+    bench.tick()
+    bench.open(other, "100000")
+    bench.index(BTC, "60000")
+    const { holding } = state.pools.find((pool) => pool.holding.market.market.symbol === BTC)!
+    put(state, holding, 1000, n("61000"))
+    put(state, positionOf(state.accountOf.get(other.address)!, holding.market), -1000, n("61000"))
+    const paid = (mark: string) =>
+      pools(bench.index(BTC, mark)).map(({ equity, group_redistribution_in, group_redistribution_out, symbol }) => [
+        symbol,
+        equity,
+        group_redistribution_in,
+        group_redistribution_out
+      ])
+    // a loss of 1100, then of 1110
+    assert.deepStrictEqual(paid("59900"), [
+      [BTC, "0", "100", "0"],
+      [ETH, "900", "0", "100"]
+    ])
+    assert.deepStrictEqual(paid("59890"), [
+      [BTC, "0", "110", "0"],
+      [ETH, "890", "0", "110"]
+    ])
+  })
+})
+
 describe("unwinding", () => {
   it.each([
     { inventory: 25, side: BUY, near: "59700", far: "59699.9" },
@@ -875,6 +1280,7 @@ describe("unwinding", () => {
     const value = Grid.scaled(rules.qty, 25) * 60_000n
     put(state, holding, given.inventory, value)
     put(state, positionOf(state.accountOf.get(rich.address)!, holding.market), -given.inventory, value)
+    assert.strictEqual(Pools.record(state.pools[holding.market.index]!).inventory[0]!.side, given.side)
     const text = Grid.text(rules.qty, 3)
     bench.place(maker, { side: given.side, qty: text, price: given.far })
     bench.tick()
@@ -884,5 +1290,7 @@ describe("unwinding", () => {
       bench.tick()
       assert.strictEqual(Math.abs(holding.lots), lots)
     }
+    // nobody can ask for the orders of a pool: only the status of the maker's is kept
+    assert.strictEqual(state.closed.size, 1)
   })
 })

@@ -7,8 +7,8 @@ const MAX = 500
 /** The share of one user while more than 80 % are open. */
 const SHARE = 5
 
-const setup = () => {
-  const bench = new Bench({ openOrdersMax: MAX })
+const setup = (openOrdersMax = MAX) => {
+  const bench = new Bench({ openOrdersMax })
   const crowd = Array.from({ length: 12 }, (_, i) => trader(`user-${i}`))
   bench.tick()
   bench.tick(1)
@@ -38,7 +38,8 @@ describe("Amendment 7: open orders of the whole exchange", () => {
     assert.match(refused.reject_message!, /at most 5 of 500/u)
     fill(other, SHARE - 1)
     assert.isTrue(isFull(place(other)))
-    fill(third, SHARE)
+    fill(third, 1, { trigger: "90000" })
+    fill(third, SHARE - 1)
     assert.isTrue(isFull(place(third)))
     // untriggered orders count too, and are subject to the limit
     assert.isTrue(isFull(place(third, { trigger: "90000" })))
@@ -47,6 +48,14 @@ describe("Amendment 7: open orders of the whole exchange", () => {
     bench.cancelAll(greedy)
     assert.isTrue(isOpen(place(third)))
     replays(bench)
+  })
+
+  it("every user can have one, however few are allowed", () => {
+    const { crowd, place, isFull, fill } = setup(50)
+    const [greedy, other] = crowd as [Trader, Trader]
+    fill(greedy, 41)
+    fill(other, 1)
+    assert.isTrue(isFull(place(other)))
   })
 
   it("the share counts all sub-accounts and markets of the user", () => {

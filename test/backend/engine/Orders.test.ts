@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
+import * as Ids from "../../../src/backend/engine/state/Ids.ts"
+import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
 import { type CommandStatus, OrderCause } from "../../../src/proto/gateway/v1/sequencer.ts"
 import {
   CancelType,
@@ -111,6 +113,31 @@ describe("refusals before the acknowledgement", () => {
     })
   })
 
+  it("a market order of too small a value at the mark, whatever the last price is", () => {
+    const bench = opened()
+    bench.place(bob, { side: SELL, qty: "0.001", price: "60000" })
+    bench.place(alice, { side: BUY, qty: "0.001" })
+    const outcome = (mark: string) => {
+      bench.index(BTC, mark)
+      return bench.place(carol, { side: BUY, qty: "0.001" })
+    }
+    assert.deepInclude(statusOf(outcome("4999.9")), { reason: "OutOfRange", metadata: { field: "qty", min: "5" } })
+    ackOf(outcome("5000"))
+  })
+
+  it("an order in a market that is closed", () => {
+    const markets = shippedMarkets.map((market) =>
+      market.symbol === BTC ? { ...market, status: "Closed" as const } : market
+    )
+    const bench = new Bench({ markets })
+    bench.open(alice, "100000")
+    assert.deepInclude(statusOf(bench.place(alice, { side: BUY, qty: "0.1", price: "60000" })), {
+      reason: "InvalidField",
+      metadata: { field: "symbol" }
+    })
+    ackOf(bench.place(alice, { symbol: ETH, side: BUY, qty: "0.1", price: "3000" }))
+  })
+
   it("a foreign, unknown or frozen sub-account", () => {
     const bench = opened()
     const stranger = { ...alice, address: bob.address }
@@ -157,6 +184,18 @@ describe("refusals before the acknowledgement", () => {
       metadata: { order_status: "Canceled" }
     })
   })
+
+  it("an id with the number and place of an open order that was never issued", () => {
+    const bench = opened()
+    const id = orderId(bench.place(alice, { side: BUY, qty: "1", price: "59000" }))
+    const { createdMs, number, slot } = bench.state.orders.all()[0]!
+    const print = (at: number) => Ids.print(bench.state.orderSeed, at, number, slot)
+    assert.strictEqual(print(createdMs), id)
+    const other = print(createdMs + 1)
+    assert.deepInclude(statusOf(bench.cancel(alice, { id: other })), { code: 5, reason: "OrderNotFound" })
+    assert.isUndefined(Reads.order(bench.state, { order_id: other }))
+    ackOf(bench.cancel(alice, { id }))
+  })
 })
 
 describe("rejections by the pre-trade checks", () => {
@@ -186,7 +225,13 @@ describe("rejections by the pre-trade checks", () => {
     const band = RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT
     assert.strictEqual(rejected(bench, alice, { side: BUY, qty: "0.1", price: "63000.1" }), band)
     assert.strictEqual(rejected(bench, alice, { side: SELL, qty: "0.1", price: "56999.9" }), band)
-    assert.strictEqual(last(bench.place(alice, { side: BUY, qty: "0.1", price: "63000" }), alice).order_status, NEW)
+    for (const [side, price] of [
+      [SELL, "57000"],
+      [BUY, "63000"]
+    ] as const) {
+      assert.strictEqual(last(bench.place(alice, { side, qty: "0.1", price }), alice).order_status, NEW)
+      bench.cancelAll(alice)
+    }
     // the passive side is free
     assert.strictEqual(last(bench.place(bob, { side: SELL, qty: "0.1", price: "99000" }), bob).order_status, NEW)
   })
@@ -200,6 +245,10 @@ describe("rejections by the pre-trade checks", () => {
       RejectReason.REJECT_REASON_EC_POST_ONLY_WILL_TAKE_LIQUIDITY
     )
     assert.strictEqual(last(bench.place(alice, { ...post, price: "60009.9" }), alice).order_status, NEW)
+    assert.strictEqual(
+      rejected(bench, bob, { ...post, side: SELL, price: "60009.9" }),
+      RejectReason.REJECT_REASON_EC_POST_ONLY_WILL_TAKE_LIQUIDITY
+    )
   })
 
   it("reduce-only without a position, or on its side", () => {
@@ -213,6 +262,12 @@ describe("rejections by the pre-trade checks", () => {
     bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
     bench.place(alice, { side: BUY, qty: "0.1" })
     assert.strictEqual(rejected(bench, alice, reduce), RejectReason.REJECT_REASON_EC_REDUCE_ONLY_SAME_SIDE)
+    // a position on the side of the order has nothing that it could close
+    const whole = bench.place(alice, { side: BUY, qty: "0", reduce_only: true, close_on_trigger: true })
+    assert.deepInclude(last(whole, alice), {
+      reject_reason: RejectReason.REJECT_REASON_EC_REDUCE_ONLY_SAME_SIDE,
+      qty: "0"
+    })
   })
 
   it("more than 500 open orders; orders that cannot rest do not count", () => {
@@ -229,7 +284,10 @@ describe("rejections by the pre-trade checks", () => {
     const bench = opened({ alice: "1000000000" })
     const wall = (qty: string) => ({ side: BUY, qty, price: "50000" })
     for (let i = 0; i < 10; i++) assert.strictEqual(last(bench.place(alice, wall("100")), alice).order_status, NEW)
+    const margin = () => Reads.account(bench.state, alice.address)!.balances[0]!.order_margin
+    const before = margin()
     assert.strictEqual(rejected(bench, alice, wall("0.001")), RejectReason.REJECT_REASON_EC_REACH_RISK_LIMIT)
+    assert.strictEqual(margin(), before, "it reserves nothing")
   })
 
   it("lets an account beyond the risk limit reduce", () => {
@@ -354,6 +412,26 @@ describe("self-trade prevention", () => {
     ])
     assert.deepStrictEqual(filled, ["60000"])
   })
+  it("lets a FOK pass an order of its own user only where that order is canceled", () => {
+    for (const [smp, status, prices] of [
+      [SmpType.SMP_TYPE_UNSPECIFIED, CANCELED, []],
+      [SmpType.SMP_TYPE_CANCEL_BOTH, CANCELED, []],
+      [SmpType.SMP_TYPE_CANCEL_MAKER, FILLED, ["60000", "60002"]]
+    ] as const) {
+      const bench = opened()
+      bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+      bench.place(alice, { side: SELL, qty: "0.1", price: "60001" })
+      bench.place(bob, { side: SELL, qty: "0.1", price: "60002" })
+      const step = bench.place(alice, { side: BUY, qty: "0.2", price: "60002", tif: FOK, smp })
+      const ends = orders(step, alice).filter(({ order_id }) => order_id === orderId(step))
+      assert.strictEqual(ends.at(-1)!.order_status, status)
+      assert.deepStrictEqual(
+        executions(step, alice).map((fill) => fill.exec_price),
+        [...prices]
+      )
+      assert.strictEqual(Reads.openOrders(bench.state).length, status === FILLED ? 0 : 3)
+    }
+  })
 })
 
 describe("amend", () => {
@@ -371,6 +449,18 @@ describe("amend", () => {
     assert.strictEqual(first({ qty: "0.1", price: "60000.00" }), "kept")
     assert.strictEqual(first({ qty: "0.3" }), "lost")
     assert.strictEqual(first({ qty: "0.2", price: "60000" }), "kept")
+  })
+
+  it("to a smaller quantity shows the level and the released margin in its step", () => {
+    const bench = opened()
+    const id = orderId(bench.place(alice, { side: BUY, qty: "0.2", price: "59000" }))
+    bench.place(bob, { side: BUY, qty: "0.1", price: "59000" })
+    const step = bench.amend(alice, { id }, { qty: "0.05" })
+    assert.deepStrictEqual(kinds(step), ["order_changed", "balance_changed", "book_changed"])
+    assert.strictEqual(balances(step, alice)[0]!.order_margin, "296.6225")
+    const book = step.events.at(-1)!.event!
+    assert.isTrue(book.$case === "book_changed")
+    if (book.$case === "book_changed") assert.deepStrictEqual(book.value.bids, [{ price: "59000", qty: "0.15" }])
   })
 
   it("to equal values changes nothing: no event, version kept", () => {
@@ -395,7 +485,19 @@ describe("amend", () => {
       ]
     )
     assert.deepInclude(executions(step, alice)[0], { is_maker: false, exec_price: "60000", base_fee: "3.3" })
+    // the balance of the fill shows the margin of the rest
+    assert.strictEqual(balances(step, alice).length, 1)
     assert.deepStrictEqual(Reads.orderBook(bench.state, BTC, 0)!.bids, [{ price: "60500", qty: "0.2" }])
+  })
+
+  it("of a partly filled order, without a further fill, shows its new margin", () => {
+    const bench = opened()
+    const id = orderId(bench.place(alice, { side: BUY, qty: "0.2", price: "59000" }))
+    bench.place(bob, { side: SELL, qty: "0.1", price: "59000" })
+    const step = bench.amend(alice, { id }, { price: "58000" })
+    assert.deepStrictEqual(kinds(step), ["order_changed", "balance_changed", "book_changed"])
+    // 0.1 at 58000: 580 and the fee
+    assert.strictEqual(balances(step, alice)[0]!.order_margin, "583.19")
   })
 
   it("leaves the order unchanged when refused: post-only, band, filled quantity, margin", () => {
@@ -559,6 +661,38 @@ describe("the fill check", () => {
     assert.strictEqual(last(part, alice).cum_exec_qty, "20")
   })
 
+  it("judges a FOK by the entry value of all its fills", () => {
+    // at leverage 50 and a mark of 57200: the first fill leaves 600 − 3.3 − 280, both leave 600 − 6.6 − 560
+    const bench = opened({ alice: "600" })
+    ackOf(bench.send(alice, { $case: "set_leverage", value: { symbol: BTC, leverage: "50" } }))
+    bench.index(BTC, "57200")
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+    bench.place(carol, { side: SELL, qty: "0.1", price: "60000" })
+    const step = bench.place(alice, { side: BUY, qty: "0.2", price: "60000", tif: FOK })
+    assert.deepStrictEqual(executions(step), [])
+    assert.deepStrictEqual(brief(last(step, alice)), [CANCELED, AFFORD, NO_ERROR])
+    const part = bench.place(alice, { side: BUY, qty: "0.2", price: "60000", tif: IOC })
+    assert.strictEqual(last(part, alice).cum_exec_qty, "0.1")
+  })
+
+  it("judges a FOK of an Isolated position by the margin that all its fills lock, each lot in one tier", () => {
+    const margin_mode = MarginMode.MARGIN_MODE_ISOLATED
+    for (const [mark, leverage, deposit, qty] of [
+      // a loss of 560 that the margin of one fill, 600, would not cover together with the maintenance margin
+      ["57200", "10", "2000", "0.1"],
+      // 1.98 million is in the first tier, with 1 / 50 to lock; the order and its fills counted together are not
+      ["60000", "50", "42000", "16.5"]
+    ] as const) {
+      const bench = opened({ alice: deposit, bob: "10000000", carol: "10000000" })
+      ackOf(bench.send(alice, { $case: "set_margin_mode", value: { symbol: BTC, margin_mode, leverage } }))
+      bench.index(BTC, mark)
+      bench.place(bob, { side: SELL, qty, price: "60000" })
+      bench.place(carol, { side: SELL, qty, price: "60000" })
+      const step = bench.place(alice, { side: BUY, qty: String(2 * Number(qty)), price: "60000", tif: FOK })
+      assert.strictEqual(last(step, alice).order_status, FILLED, mark)
+    }
+  })
+
   it("ends a reduce-only FOK beyond its position for the quantity, not for the margin of a fill", () => {
     const bench = stretched()
     bench.place(bob, { side: BUY, qty: "0.2", price: "51100" })
@@ -620,6 +754,9 @@ describe("reduce-only", () => {
       const end = orders(step, alice).find((order) => order.order_id === id && order.order_status === CANCELED)
       assert.strictEqual(end !== undefined, canceled)
       if (canceled) assert.strictEqual(end!.cancel_type, REDUCE)
+      // an order that stays as it is has no event
+      const changes = orders(step, alice).filter((order) => order.order_id === id)
+      assert.strictEqual(changes.length, leaves_qty === input.orders[i]!.leaves_qty ? 0 : 1)
     })
   })
 
@@ -657,6 +794,29 @@ describe("reduce-only", () => {
       [PARTIAL_CANCELED, REDUCE, NO_ERROR]
     )
     assert.strictEqual(Reads.positions(bench.state, { sub_account_address: alice.address }).length, 0)
+  })
+
+  it("ends as a maker where the same taker has reversed its position", () => {
+    const bench = long("0.1")
+    bench.place(alice, { side: SELL, qty: "0.3", price: "60000" })
+    bench.place(alice, { side: SELL, qty: "0.1", price: "60001", reduce_only: true })
+    const step = bench.place(carol, { side: BUY, qty: "0.4", price: "60001" })
+    assert.deepStrictEqual(
+      executions(step, alice).map(({ exec_qty }) => exec_qty),
+      ["0.3"]
+    )
+    assert.deepStrictEqual(brief(last(step, alice)), [CANCELED, REDUCE, NO_ERROR])
+    assert.deepInclude(positions(step, alice).at(-1), { side: SELL, size: "0.2" })
+  })
+
+  it("leaves the other reduce-only orders that the position still covers, when one is filled", () => {
+    const bench = long("0.2")
+    const reduce = (price: string) => bench.place(alice, { side: SELL, qty: "0.1", price, reduce_only: true })
+    const ids = ["60000", "60001"].map((price) => orderId(reduce(price)))
+    for (const qty of ["0.04", "0.06"]) bench.place(bob, { side: BUY, qty, price: "60000" })
+    assert.deepInclude(Reads.order(bench.state, { order_id: ids[1]! }), { order_status: NEW, leaves_qty: "0.1" })
+    const step = bench.place(bob, { side: BUY, qty: "0.1", price: "60001" })
+    assert.deepStrictEqual(brief(last(step, alice)), [FILLED, CancelType.CANCEL_TYPE_UNSPECIFIED, NO_ERROR])
   })
 
   it("ends when the position reverses", () => {
@@ -701,6 +861,20 @@ describe("cancel", () => {
     )
   })
 
+  it("cancels resting orders before those that wait for a trigger, each by age", () => {
+    const bench = opened()
+    const place = (link: string, more: object) =>
+      bench.place(alice, { side: BUY, qty: "0.1", price: "59000", link, ...more })
+    place("a", { trigger: "70000" })
+    place("b", {})
+    place("c", { trigger: "70000" })
+    place("d", { price: "59100" })
+    assert.deepStrictEqual(
+      ackOf(bench.cancelAll(alice)).orders.map(({ order_link_id }) => order_link_id),
+      ["b", "d", "a", "c"]
+    )
+  })
+
   it("cancels only orders that match the filters", () => {
     const bench = opened()
     bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
@@ -711,13 +885,100 @@ describe("cancel", () => {
     bench.place(alice, { symbol: "ETH-USDC", side: BUY, qty: "1", price: "2000", link: "eth" })
     const links = (step: Engine.Step) => ackOf(step).orders.map((ref) => ref.order_link_id)
     assert.deepStrictEqual(links(bench.cancelAll(alice, { order_filter: 2 })), [])
+    assert.deepStrictEqual(links(bench.cancelAll(alice, { side: SELL, reduce_only: false })), ["sell"])
     assert.deepStrictEqual(links(bench.cancelAll(alice, { reduce_only: true })), ["close"])
-    assert.deepStrictEqual(links(bench.cancelAll(alice, { side: SELL })), ["sell"])
+    bench.place(alice, { side: SELL, qty: "0.1", price: "61000", link: "other" })
+    assert.deepStrictEqual(links(bench.cancelAll(alice, { side: SELL })), ["other"])
     assert.deepStrictEqual(links(bench.cancelAll(alice, { symbol: BTC })), ["buy"])
     assert.deepStrictEqual(links(bench.cancelAll(alice)), ["eth"])
     const none = bench.cancelAll(alice)
     assert.strictEqual(ackOf(none).seq, bench.state.seq)
     assert.strictEqual(none.events.length, 0)
+  })
+})
+
+describe("the record of an order", () => {
+  it("has the time of its event, whatever changed it", () => {
+    const bench = opened()
+    const GTT = TimeInForce.TIME_IN_FORCE_GTT
+    const rest = (more: Partial<PlaceOptions> = {}) =>
+      orderId(bench.place(alice, { side: BUY, qty: "0.2", price: "59000", ...more }))
+    bench.amend(alice, { id: rest() }, { qty: "0.1" })
+    bench.place(bob, { side: SELL, qty: "0.1", price: "59000" })
+    // more reduce-only lots than the position has, an exit that grows with it, and conditional orders
+    rest({ side: SELL, qty: "0.3", price: "61000", reduce_only: true })
+    bench.stop(alice, { sl: "58000" })
+    rest({ qty: "0.1" })
+    bench.place(bob, { side: SELL, qty: "0.1", price: "59000" })
+    bench.cancel(alice, { id: rest({ trigger: "70000" }) })
+    bench.place(bob, { side: BUY, qty: "0.1", price: "58000" })
+    bench.place(carol, { side: SELL, qty: "0.01", price: "58000" })
+    bench.cancel(alice, { id: rest({ price: "57000" }) })
+    rest({ price: "57000", tif: GTT, expires: bench.now + 1_000 })
+    bench.tick(2_000)
+    const seen = new Set<OrderStatus>()
+    for (const { event, ts_ms } of bench.events) {
+      if (event?.$case !== "order_changed") continue
+      assert.strictEqual(event.value.order!.updated_time_ms, ts_ms)
+      seen.add(event.value.order!.order_status)
+    }
+    for (const status of [
+      NEW,
+      FILLED,
+      REQUESTED,
+      CANCELED,
+      OrderStatus.ORDER_STATUS_UNTRIGGERED,
+      OrderStatus.ORDER_STATUS_TRIGGERED,
+      OrderStatus.ORDER_STATUS_DEACTIVATED,
+      OrderStatus.ORDER_STATUS_EXPIRED
+    ])
+      assert.isTrue(seen.has(status), `status ${status}`)
+  })
+
+  it("sums the results of its fills, each less its fees", () => {
+    const bench = opened()
+    bench.place(bob, { side: SELL, qty: "0.2", price: "60000" })
+    bench.place(alice, { side: BUY, qty: "0.2" })
+    bench.place(bob, { side: BUY, qty: "0.1", price: "60100" })
+    bench.place(carol, { side: BUY, qty: "0.1", price: "60200" })
+    const step = bench.place(alice, { side: SELL, qty: "0.2", price: "60100" })
+    // fees: opened with 6.6, closed with 0.055 % of 6020 and of 6010
+    assert.deepStrictEqual(
+      orders(step, alice).map(({ closed_pnl, cum_exec_fee, leaves_qty }) => [leaves_qty, closed_pnl, cum_exec_fee]),
+      [
+        ["0.2", undefined, "0"],
+        ["0.1", "13.389", "3.311"],
+        ["0", "16.7835", "6.6165"]
+      ]
+    )
+    assert.deepStrictEqual(
+      executions(step, alice).map(({ leaves_qty, realised_pnl }) => [leaves_qty, realised_pnl]),
+      [
+        ["0.1", "20"],
+        ["0", "10"]
+      ]
+    )
+  })
+
+  it("has no longer the reason of an amend that was refused before", () => {
+    const bench = opened()
+    const refused = () => {
+      const id = orderId(bench.place(alice, { side: BUY, qty: "0.1", price: "59000" }))
+      const step = bench.amend(alice, { id }, { price: "64000" })
+      assert.strictEqual(last(step, alice).reject_reason, RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT)
+      assert.isString(last(step, alice).reject_message)
+      return id
+    }
+    const reasons = (step: Engine.Step) =>
+      orders(step, alice).map(({ reject_message, reject_reason }) => [reject_reason, reject_message])
+    refused()
+    assert.deepStrictEqual(reasons(bench.place(bob, { side: SELL, qty: "0.1", price: "59000" })), [
+      [NO_ERROR, undefined]
+    ])
+    assert.deepStrictEqual(reasons(bench.cancel(alice, { id: refused() })), [
+      [NO_ERROR, undefined],
+      [NO_ERROR, undefined]
+    ])
   })
 })
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
 import { BalanceReason, MarginMode } from "../../../src/proto/gateway/v1/types.ts"
-import { balances, Bench, BTC, BUY, kinds, positions, SELL, trader } from "../Bench.ts"
+import { balances, Bench, BTC, BUY, executions, kinds, positions, SELL, START, trader } from "../Bench.ts"
 
 const [alice, bob] = [trader("alice"), trader("bob")]
 
@@ -117,5 +117,53 @@ describe("a mark change", () => {
     for (const input of bench.inputs) assert.lengthOf(Engine.apply(state, { ...input, silent: true }).events, 0)
     assert.strictEqual(state.seq, bench.state.seq)
     assert.strictEqual(Engine.hash(state), Engine.hash(bench.state))
+  })
+})
+
+describe("a change of the money of an account", () => {
+  it("emits each of its Cross positions once, however often the step changes it, and no Isolated one", () => {
+    const bench = opened()
+    const ETH = "ETH-USDC"
+    const symbol = "SOL-USDC"
+    const mode = { symbol, margin_mode: MarginMode.MARGIN_MODE_ISOLATED, leverage: "10" }
+    bench.send(alice, { $case: "set_margin_mode", value: mode })
+    bench.place(bob, { symbol, side: SELL, qty: "1", price: "150" })
+    bench.place(alice, { symbol, side: BUY, qty: "1", price: "150" })
+    for (const price of ["3000", "3001"]) bench.place(bob, { symbol: ETH, side: SELL, qty: "0.1", price })
+    const symbols = (step: Engine.Step) => positions(step, alice).map((position) => position.symbol)
+    bench.tick()
+    assert.deepStrictEqual(symbols(bench.place(alice, { symbol: ETH, side: BUY, qty: "0.2", price: "3001" })), [
+      ETH,
+      ETH,
+      BTC
+    ])
+    bench.tick()
+    assert.deepStrictEqual(symbols(bench.deposit(alice, "1")), [BTC, ETH])
+  })
+})
+
+describe("an order that changes the risk tier", () => {
+  it("emits the position with the margin of its new tier, as does its cancel; one within the tier emits none", () => {
+    const bench = new Bench()
+    bench.tick(0)
+    for (const who of [alice, bob]) bench.open(who, "10000000")
+    bench.send(alice, { $case: "set_leverage", value: { symbol: BTC, leverage: "50" } })
+    bench.place(bob, { side: SELL, qty: "31", price: "60000" })
+    bench.place(alice, { side: BUY, qty: "31", price: "60000" })
+    const margins = (step: Engine.Step) =>
+      positions(step, alice).map(({ position_im, risk_tier }) => [position_im, risk_tier])
+    bench.tick()
+    assert.deepStrictEqual(margins(bench.place(alice, { side: BUY, qty: "2", price: "60000" })), [])
+    // 31 + 2 + 1 are worth more than 2 million: at most leverage 25, the position of 1.86 million stays in its own tier
+    const step = bench.place(alice, { side: BUY, qty: "1", price: "60000" })
+    assert.deepStrictEqual(margins(step), [["74400", 1]])
+    // a payment of funding shows the leverage of the exposure too
+    bench.now = START + 8 * 3_600_000 - 1_000
+    assert.deepStrictEqual(
+      executions(bench.tick(), alice).map(({ leverage }) => leverage),
+      ["25"]
+    )
+    bench.tick()
+    assert.deepStrictEqual(margins(bench.cancelAll(alice)), [["37200", 1]])
   })
 })

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
 import * as Snapshot from "../../../src/backend/engine/state/Snapshot.ts"
+import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { BalanceReason, MarginMode, type Side, TransferStatus } from "../../../src/proto/gateway/v1/types.ts"
 import {
@@ -55,6 +56,7 @@ describe("leverage", () => {
       assert.strictEqual(statusOf(leverage(text)).reason, "InvalidField", text)
     assert.strictEqual(statusOf(leverage("5", alice, "X-USDC")).reason, "SymbolNotFound")
     assert.strictEqual(statusOf(leverage("5", trader("nobody"))).reason, "SubAccountNotFound")
+    for (const text of ["1", "50", "10"]) ackOf(leverage(text))
     trade(BUY, "0.5")
     const step = leverage("20")
     const result = ackOf(step).result!
@@ -85,7 +87,69 @@ describe("leverage", () => {
       reason: "OutOfRange",
       metadata: { field: "leverage", min: "1", max: "25" }
     })
+    // the leverage that an execution shows is that of the exposure too
+    bench.place(bob, { side: BUY, qty: "0.1", price: "60000.1" })
+    const sold = bench.place(alice, { side: SELL, qty: "0.1", price: "60000.1" })
+    assert.deepStrictEqual(
+      [sold, bench.place(bob, { side: SELL, qty: "3", price: "60000" })].map(
+        (step) => executions(step, alice)[0]!.leverage
+      ),
+      ["25", "25"]
+    )
     ackOf(leverage("25"))
+  })
+})
+
+describe("the limits of leverage", () => {
+  it("let an account that lacks free margin raise it, and not lower it", () => {
+    const { bench, bob, leverage } = setup()
+    const poor = trader("poor")
+    bench.open(poor, "650")
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+    bench.place(poor, { side: BUY, qty: "0.1", price: "60000" })
+    // 650 − 3.3 − 100 is below the initial margin, 590, and also below that at 10.1
+    bench.index(BTC, "59000")
+    assert.strictEqual(statusOf(leverage("9.9", poor)).reason, "InsufficientBalance")
+    ackOf(leverage("10.1", poor))
+  })
+
+  it("are those of the market where its first tier would allow more", () => {
+    const markets = shippedMarkets.map((market) => (market.symbol === BTC ? { ...market, max_leverage: "20" } : market))
+    const bench = new Bench({ markets })
+    const alice = trader("alice")
+    bench.open(alice)
+    const set = (leverage: string) => bench.send(alice, { $case: "set_leverage", value: { symbol: BTC, leverage } })
+    assert.deepInclude(statusOf(set("20.01")), {
+      reason: "OutOfRange",
+      metadata: { field: "leverage", min: "1", max: "20" }
+    })
+    ackOf(set("20"))
+  })
+})
+
+describe("the margin mode", () => {
+  it("is set with a leverage, also where only the leverage changes, and not while an order waits for its trigger", () => {
+    const { bench, alice, mode, position } = setup()
+    ackOf(mode(CROSS, "5"))
+    assert.deepInclude(position(), { margin_mode: CROSS, leverage: "5" })
+    ackOf(mode(ISOLATED, "7"))
+    ackOf(mode(ISOLATED, "8"))
+    assert.deepInclude(position(), { margin_mode: ISOLATED, leverage: "8" })
+    bench.place(alice, { side: BUY, qty: "0.1", trigger: "70000" })
+    assert.strictEqual(statusOf(mode(CROSS)).reason, "OpenOrdersExist")
+    bench.cancelAll(alice)
+    ackOf(mode(CROSS))
+  })
+})
+
+describe("the break-even price", () => {
+  it("is 0 where the realised profit exceeds what is left of the entry value", () => {
+    const { bench, bob, trade, position } = setup()
+    bench.deposit(bob, "100000000")
+    trade(BUY, "0.1")
+    bench.index(BTC, "660000")
+    trade(SELL, "0.099", "660000")
+    assert.deepInclude(position(), { size: "0.001", break_even_price: "0" })
   })
 })
 
@@ -95,7 +159,12 @@ describe("Isolated positions", () => {
     const step = mode(ISOLATED)
     assert.deepStrictEqual(kinds(step), ["position_changed", "balance_changed"])
     assert.strictEqual(mode(ISOLATED).events.length, 0)
-    trade(BUY, "0.5")
+    const amounts = (step: Engine.Step) =>
+      step.events.flatMap(({ event, user_id }) =>
+        event?.$case === "balance_changed" && user_id === alice.user_id ? [event.value.amount] : []
+      )
+    // the wallet pays the margin and the fee
+    assert.deepStrictEqual(amounts(trade(BUY, "0.5")), ["-3016.5"])
     assert.deepInclude(position(), {
       margin_mode: ISOLATED,
       isolated_margin: "3000",
@@ -125,6 +194,7 @@ describe("Isolated positions", () => {
     assert.strictEqual(position().isolated_margin, "1800")
     assert.strictEqual(executions(sold, alice)[0]!.realised_pnl, "200")
     // 6983.5 + 1200 + 200 − 6.71
+    assert.deepStrictEqual(amounts(sold), ["1393.29"])
     assert.strictEqual(balance().wallet_balance, "8376.79")
     trade(SELL, "0.3", "61000")
     assert.strictEqual(position().isolated_margin, "0")
@@ -145,7 +215,11 @@ describe("Isolated positions", () => {
     assert.strictEqual(statusOf(add("0")).reason, "OutOfRange")
     assert.strictEqual(statusOf(add("x")).reason, "InvalidDecimal")
     assert.deepInclude(statusOf(add("6983.51")), { reason: "InsufficientBalance", metadata: { max: "6983.5" } })
-    ackOf(add("1000.5"))
+    const added = add("1000.5")
+    // the wallet pays it
+    const { event } = added.events.at(-1)!
+    assert.isTrue(event?.$case === "balance_changed" && event.value.amount === "-1000.5")
+    ackOf(added)
     assert.strictEqual(position().isolated_margin, "4000.5")
     assert.strictEqual(balance().wallet_balance, "5983")
     assert.strictEqual(position().bust_price, "51999")
@@ -155,6 +229,9 @@ describe("Isolated positions", () => {
     assert.deepInclude(statusOf(add("-550.51")), { metadata: { max: "550.5" } })
     ackOf(add("-550.5"))
     assert.strictEqual(position().isolated_margin, "3450")
+    // a margin below the initial margin has nothing to return
+    bench.index(BTC, "58900")
+    assert.deepInclude(statusOf(add("-0.01")), { reason: "InsufficientBalance", metadata: { max: "0" } })
     // profit stays with the position
     bench.index(BTC, "61000")
     assert.deepInclude(statusOf(add("-400.01")), { metadata: { max: "400" } })

@@ -151,6 +151,26 @@ describe("reads", () => {
     assert.deepStrictEqual(other, { required: "0", available: "0", ok: true })
   })
 
+  it("return prices with the time of the last step, and the tiers with their deductions", () => {
+    const bench = opened()
+    bench.tick()
+    bench.deposit(alice, "1")
+    assert.strictEqual(Reads.prices(bench.state, [BTC])[0]!.ts_ms, bench.now)
+    // 2 million x (0.02 - 0.01), and 10 million x (0.05 - 0.02) more
+    assert.deepStrictEqual(
+      Reads.riskTiers(bench.state, BTC).map(({ max_leverage, mm_deduction, tier }) => [
+        tier,
+        mm_deduction,
+        max_leverage
+      ]),
+      [
+        [1, "0", "50"],
+        [2, "20000", "25"],
+        [3, "320000", "10"]
+      ]
+    )
+  })
+
   it("return fees and prices", () => {
     const { bench } = traded()
     assert.deepStrictEqual(Reads.feeRates(bench.state, BTC), [

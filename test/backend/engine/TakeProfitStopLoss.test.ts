@@ -9,7 +9,8 @@ import {
   Side,
   StopOrderType,
   TpslMode,
-  TriggerBy
+  TriggerBy,
+  TriggerDirection
 } from "../../../src/proto/gateway/v1/types.ts"
 import {
   ackOf,
@@ -32,6 +33,7 @@ const ETH = "ETH-USDC"
 const INDEX = TriggerBy.TRIGGER_BY_INDEX_PRICE
 const MARK = TriggerBy.TRIGGER_BY_MARK_PRICE
 const PARTIAL = TpslMode.TPSL_MODE_PARTIAL
+const { TRIGGER_DIRECTION_DOWN: DOWN, TRIGGER_DIRECTION_UP: UP } = TriggerDirection
 const S = OrderStatus
 const T = StopOrderType
 
@@ -89,6 +91,8 @@ describe("Amendment 2: exits of a Market order", () => {
     ["Buy, take_profit below", BUY, { tp: "59000", sl: "58000" }, "take_profit"],
     ["Buy, take_profit at the reference", BUY, { tp: "60000" }, "take_profit"],
     ["Buy, stop_loss above", BUY, { tp: "62000", sl: "61000" }, "stop_loss"],
+    ["Buy, stop_loss at the reference", BUY, { sl: "60000" }, "stop_loss"],
+    ["Sell, take_profit at the reference", SELL, { tp: "60000" }, "take_profit"],
     ["Sell, take_profit above", SELL, { tp: "61000", sl: "62000" }, "take_profit"],
     ["Sell, stop_loss below", SELL, { tp: "58000", sl: "59000" }, "stop_loss"],
     ["Sell, stop_loss at the reference", SELL, { sl: "60000" }, "stop_loss"]
@@ -127,6 +131,20 @@ describe("Amendment 2: exits of a Market order", () => {
     for (const by of [INDEX, MARK])
       assert.strictEqual(place(by, { tp: "59000", sl: "57000" })[0]!.order_status, S.ORDER_STATUS_REJECTED)
     assert.strictEqual(place(INDEX, { tp: "61000", sl: "59000" })[0]!.order_status, S.ORDER_STATUS_NEW)
+    assert.strictEqual(exits().length, 2)
+  })
+
+  it("those of a Limit order are checked against its price alone", () => {
+    const { bench, v, fill, exits } = setup()
+    const step = bench.place(v, {
+      side: BUY,
+      qty: "0.1",
+      price: "58000",
+      tpsl: { tp: "59000", sl: "57000", by: INDEX }
+    })
+    assert.strictEqual(orders(step, v)[0]!.order_status, S.ORDER_STATUS_NEW)
+    bench.index(BTC, "58000")
+    fill("0.1", "58000")
     assert.strictEqual(exits().length, 2)
   })
 
@@ -184,6 +202,77 @@ describe("Amendment 3: attachment of exits", () => {
       assert.deepStrictEqual(sizes(), ["0.15", "0.15"])
       check()
     }
+  })
+
+  it("a further fill of an order changes the size of its exits only: one that is amended or canceled stays so", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, fill, exits, check } = setup()
+      bench.place(v, { side: BUY, qty: "0.5", price: "60000", tpsl: { tp: "62000", sl: "59000", mode, by: INDEX } })
+      fill("0.1", "60000")
+      const [takeProfit, stopLoss] = exits()
+      ackOf(bench.amend(v, { id: takeProfit!.order_id }, { trigger: "63000" }))
+      bench.cancel(v, { id: stopLoss!.order_id })
+      const step = fill("0.2", "60000")
+      assert.deepStrictEqual(
+        exits().map(({ order_id, qty, trigger }) => [order_id, qty, trigger!.trigger_price]),
+        [[takeProfit!.order_id, "0.3", "63000"]]
+      )
+      assert.deepStrictEqual(
+        orders(step, v).map(({ order_status }) => order_status),
+        [S.ORDER_STATUS_PARTIALLY_FILLED, S.ORDER_STATUS_UNTRIGGERED]
+      )
+      check()
+    }
+  })
+
+  it("an order attaches its exits in a step that also ends the position of another account", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, m, x, exits, sizes, open, check } = setup()
+      open(BUY, "0.1")
+      bench.place(m, { side: BUY, qty: "0.1", price: "60000" })
+      bench.place(x, { side: SELL, qty: "0.1", price: "60000" })
+      bench.place(v, { side: BUY, qty: "0.1", price: "59999", tpsl: { sl: "59000", mode, by: INDEX } })
+      bench.place(x, { side: BUY, qty: "0.1", price: "59998" })
+      const step = bench.place(m, { side: SELL, qty: "0.2", price: "59998" })
+      assert.strictEqual(positions(step, x).at(-1)!.size, "0")
+      assert.deepStrictEqual(sizes(), [mode === PARTIAL ? "0.1" : "0.2"])
+      assert.strictEqual(exits()[0]!.parent_order_id, orders(step, v)[0]!.order_id)
+      check()
+    }
+  })
+
+  it("exits that an amend changes from the whole position to a part cover the lots that their order opened", () => {
+    const { bench, v, fill, sizes, open, check } = setup()
+    open(BUY, "0.2")
+    const tpsl = { sl: "59000", by: INDEX }
+    const id = orderId(bench.place(v, { side: BUY, qty: "0.3", price: "60000", tpsl }))
+    fill("0.1", "60000")
+    assert.deepStrictEqual(sizes(), ["0.3"])
+    ackOf(bench.amend(v, { id }, { tpsl: { ...tpsl, mode: PARTIAL } }))
+    assert.deepStrictEqual(sizes(), ["0.1"])
+    fill("0.2", "60000")
+    assert.deepStrictEqual(sizes(), ["0.3"])
+    check()
+  })
+
+  it("an amend of exits keeps what it does not name, and changes the mode or a reference alone", () => {
+    const { bench, v } = setup()
+    const FULL = TpslMode.TPSL_MODE_FULL
+    const tpsl = { tp: "62000", sl: "59000", mode: PARTIAL, by: INDEX }
+    const id = orderId(bench.place(v, { side: BUY, qty: "0.3", price: "60000", tpsl }))
+    const amended = (change: Exits) => {
+      const step = bench.amend(v, { id }, { tpsl: change })
+      const { mode, stop_loss, take_profit } = orders(step, v)[0]!.tpsl!
+      const legs = [take_profit, stop_loss].map((leg) => leg && [leg.trigger_price, leg.trigger_by])
+      return [ackOf(step).version, mode, ...legs]
+    }
+    assert.deepStrictEqual(amended({ sl: "58000", by: INDEX }), [2, PARTIAL, ["62000", INDEX], ["58000", INDEX]])
+    assert.deepStrictEqual(amended({ sl: "58000", by: MARK }), [3, PARTIAL, ["62000", INDEX], ["58000", MARK]])
+    assert.deepStrictEqual(amended({ mode: FULL }), [4, FULL, ["62000", INDEX], ["58000", MARK]])
+    assert.deepStrictEqual(amended({ tp: "0.00" }), [5, FULL, undefined, ["58000", MARK]])
+    // equal values change nothing
+    const same = bench.amend(v, { id }, { tpsl: { sl: "58000.0", by: MARK, mode: FULL } })
+    assert.deepStrictEqual([same.events, ackOf(same).version], [[], 5])
   })
 
   it("exits start from 0 with the next position that the same order opens", () => {
@@ -378,6 +467,18 @@ describe("an exit that is amended", () => {
     assert.deepStrictEqual([position?.take_profit, position?.stop_loss], ["63000", "59000"])
     check()
   })
+
+  it("closes the amended part of the position, where it has the mode Partial", () => {
+    const { bench, v, m, exits, size, open, check } = setup()
+    open(BUY, "0.1")
+    ackOf(bench.stop(v, { sl: "59000", mode: PARTIAL, by: INDEX }, { sl: "0.04" }))
+    const step = bench.amend(v, { id: exits()[0]!.order_id }, { qty: "0.03" })
+    assert.deepInclude(orders(step, v)[0], { qty: "0.03", leaves_qty: "0.03", version: 2 })
+    bench.place(m, { side: BUY, qty: "1", price: "59000" })
+    bench.index(BTC, "59000")
+    assert.strictEqual(size(), "0.07")
+    check()
+  })
 })
 
 describe("Amendment 5: exits of a position", () => {
@@ -393,6 +494,16 @@ describe("Amendment 5: exits of a position", () => {
     assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full)
     assert.deepInclude(statusOf(bench.stop(v, { sl: "50000" })), full)
     assert.deepInclude(statusOf(bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: partial(0) })), full)
+    // those of the other direction belong to another position
+    const short = {
+      side: SELL,
+      qty: "0.01",
+      price: "70000",
+      tpsl: { tp: "50000", sl: "71000", mode: PARTIAL }
+    } as const
+    ackOf(bench.cancel(v, { id: orderId(bench.place(v, short)) }))
+    // without their take-profits the twenty stop-losses are still there
+    assert.deepInclude(statusOf(bench.stop(v, { tp: "0", sl: "50000", mode: PARTIAL }, { sl: "0.01" })), full)
     // one leg counts as a pair, no leg does not
     const [one, other] = exits()
     bench.cancel(v, { id: one!.order_id })
@@ -426,6 +537,12 @@ describe("Amendment 5: exits of a position", () => {
     for (let n = 1; n < MAX; n++) ackOf(bench.stop(v, partial(n), { tp: "0.01", sl: "0.01" }))
     assert.strictEqual(exits().length, 2 * MAX)
     assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full)
+    // the record of the position shows the pair of the whole position
+    assert.deepInclude(Reads.positions(bench.state, { symbol: BTC, sub_account_address: v.address })[0], {
+      take_profit: "70000",
+      stop_loss: "50000",
+      tpsl_mode: TpslMode.TPSL_MODE_FULL
+    })
     check()
   })
 
@@ -440,11 +557,18 @@ describe("Amendment 5: exits of a position", () => {
       })
     for (let n = 0; n < MAX; n++) ackOf(place(n))
     assert.deepInclude(statusOf(place(MAX)), full)
+    // other exits of an order replace its own
+    const [own] = Reads.openOrders(bench.state, { sub_account_address: v.address })
+    ackOf(bench.amend(v, { id: own!.order_id }, { tpsl: partial(MAX) }))
     const plain = orderId(bench.place(v, { side: BUY, qty: "0.01", price: "59000" }))
     assert.deepInclude(statusOf(bench.amend(v, { id: plain }, { tpsl: { sl: "58000", mode: PARTIAL } })), full)
     // the other direction is another position
     ackOf(place(0, SELL))
-    fill("0.1", "60000")
+    fill("0.005", "60000")
+    assert.strictEqual(exits()[0]!.parent_order_id, own!.order_id)
+    // those that it has attached too
+    ackOf(bench.amend(v, { id: own!.order_id }, { tpsl: partial(MAX + 1) }))
+    fill("0.095", "60000")
     assert.strictEqual(exits().length, 20)
     assert.deepInclude(statusOf(place(MAX)), full)
     fill("0.1", "60000")
@@ -452,6 +576,54 @@ describe("Amendment 5: exits of a position", () => {
     bench.cancel(v, { id: exits()[0]!.order_id })
     bench.cancel(v, { id: exits()[0]!.order_id })
     ackOf(bench.amend(v, { id: plain }, { tpsl: { sl: "58000", mode: PARTIAL } }))
+    check()
+  })
+
+  it("conditional orders with an attached pair count too", () => {
+    const { bench, v } = setup()
+    const place = (n: number, more: object) =>
+      bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: partial(n), ...more })
+    for (let n = 0; n < MAX; n++) ackOf(place(n, { trigger: "61000", by: INDEX }))
+    assert.deepInclude(statusOf(place(MAX, {})), full)
+  })
+
+  it("of a kind can be removed while the others are as many as allowed", () => {
+    const { bench, v, exits, open, check } = setup()
+    open(BUY, "0.5")
+    for (let n = 0; n < MAX; n++) ackOf(bench.stop(v, partial(n), { tp: "0.01", sl: "0.01" }))
+    ackOf(bench.stop(v, { tp: "0", mode: PARTIAL }))
+    assert.deepStrictEqual(
+      new Set(exits().map(({ stop_order_type }) => stop_order_type)),
+      new Set([T.STOP_ORDER_TYPE_PARTIAL_STOP_LOSS])
+    )
+    assert.strictEqual(exits().length, MAX)
+    // those that a request removes leave room for the one that it sets
+    ackOf(bench.stop(v, { tp: "65000", sl: "0", mode: PARTIAL }, { tp: "0.01" }))
+    assert.deepStrictEqual(
+      exits().map(({ trigger }) => trigger!.trigger_price),
+      ["65000"]
+    )
+    check()
+  })
+
+  it("of a short position lie on the other sides of the mark", () => {
+    const { bench, v, exits, open, check } = setup()
+    open(SELL, "0.1")
+    for (const [legs, field] of [
+      [{ tp: "61000" }, "take_profit"],
+      [{ tp: "60000" }, "take_profit"],
+      [{ sl: "59000" }, "stop_loss"],
+      [{ sl: "60000" }, "stop_loss"]
+    ] as const)
+      assert.deepInclude(statusOf(bench.stop(v, legs)), { reason: "OutOfRange", metadata: { field } })
+    ackOf(bench.stop(v, { tp: "59000", sl: "61000", by: INDEX }))
+    assert.deepStrictEqual(
+      exits().map(({ side, trigger }) => [side, trigger!.trigger_price, trigger!.trigger_direction]),
+      [
+        [BUY, "59000", DOWN],
+        [BUY, "61000", UP]
+      ]
+    )
     check()
   })
 

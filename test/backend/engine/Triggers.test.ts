@@ -23,6 +23,7 @@ import {
   BTC,
   BUY,
   executions,
+  kinds,
   orderId,
   orders,
   positions,
@@ -139,7 +140,8 @@ describe("docs/contract/stories.md#conditional-order at the engine", () => {
       base_fee: "6.82",
       realised_pnl: "350",
       closed_open_fee: "4.5275",
-      create_type: CreateType.CREATE_TYPE_CREATE_BY_TAKE_PROFIT
+      create_type: CreateType.CREATE_TYPE_CREATE_BY_TAKE_PROFIT,
+      stop_order_type: StopOrderType.STOP_ORDER_TYPE_TAKE_PROFIT
     })
     assert.strictEqual(orders(close, v).at(-1)!.closed_pnl, "338.6525")
     assert.strictEqual(wallet(), "10338.6525")
@@ -201,10 +203,25 @@ describe("conditional orders", () => {
     assert.strictEqual(direction("59999.9"), DOWN)
     const equal = bench.place(v, { side: SELL, qty: "0.01", trigger: "60000", by: MARK })
     assert.strictEqual(orders(equal, v)[0]!.reject_reason, RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET)
+    assert.strictEqual(orders(equal, v)[0]!.trigger!.trigger_direction, UP)
     assert.strictEqual(
       statusOf(bench.place(v, { side: SELL, qty: "0.01", trigger: "60000.05" })).reason,
       "NotMultipleOfTick"
     )
+  })
+
+  it("follow the mark in place of the last price, before the first trade", () => {
+    const { bench, v, m, x } = setup()
+    bench.place(m, { side: SELL, qty: "1", price: "60600" })
+    bench.place(x, { side: BUY, qty: "0.1", price: "60400" })
+    bench.tick()
+    bench.tick()
+    assert.deepInclude(Reads.prices(bench.state, [BTC])[0], { index_price: "60000", mark_price: "60500" })
+    const step = bench.place(v, { side: BUY, qty: "0.1", price: "50000", trigger: "60200" })
+    assert.deepInclude(orders(step, v)[0], {
+      order_status: S.ORDER_STATUS_UNTRIGGERED,
+      trigger: { trigger_by: TriggerBy.TRIGGER_BY_LAST_PRICE, trigger_direction: DOWN, trigger_price: "60200" }
+    })
   })
 
   it("are checked at the trigger, and rejected then", () => {
@@ -218,15 +235,47 @@ describe("conditional orders", () => {
     assert.strictEqual(none[1]!.reject_reason, RejectReason.REJECT_REASON_EC_REDUCE_ONLY_NO_POSITION)
   })
 
+  it("take prices within the band of their trigger, not of their acceptance", () => {
+    const { bench, v, m } = setup()
+    bench.place(v, { side: BUY, qty: "0.1", trigger: "66000", by: INDEX })
+    bench.place(m, { side: SELL, qty: "0.05", price: "66000" })
+    bench.place(m, { side: SELL, qty: "0.05", price: "69300.1" })
+    const step = bench.index(BTC, "66000")
+    assert.deepStrictEqual(
+      executions(step, v).map(({ exec_price }) => exec_price),
+      ["66000"]
+    )
+    assert.deepInclude(orders(step, v).at(-1), {
+      order_status: S.ORDER_STATUS_PARTIALLY_FILLED_CANCELED,
+      cancel_type: CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE
+    })
+  })
+
   it("close the whole position at the trigger, where their qty is 0", () => {
     const { bench, v, m, buy, position } = setup()
     buy("0.1", "60000")
-    bench.place(v, { side: SELL, qty: "0", reduce_only: true, close_on_trigger: true, trigger: "59500", by: INDEX })
+    const close = { side: SELL, qty: "0", reduce_only: true, close_on_trigger: true, trigger: "59500", by: INDEX }
+    const id = orderId(bench.place(v, close))
+    assert.deepInclude(orders(bench.amend(v, { id }, { qty: "0.05" }), v)[0], {
+      reject_reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
+      qty: "0"
+    })
     buy("0.05", "60000")
     bench.place(m, { side: BUY, qty: "1", price: "59400" })
     const step = bench.index(BTC, "59500")
     assert.strictEqual(executions(step, v)[0]!.exec_qty, "0.15")
     assert.strictEqual(position().size, "0")
+  })
+
+  it("close nothing of a position on their own side, where their qty is 0", () => {
+    const { bench, v, buy } = setup()
+    buy("0.1", "60000")
+    bench.place(v, { side: BUY, qty: "0", reduce_only: true, close_on_trigger: true, trigger: "60500", by: INDEX })
+    assert.deepInclude(orders(bench.index(BTC, "60500"), v).at(-1), {
+      order_status: S.ORDER_STATUS_REJECTED,
+      reject_reason: RejectReason.REJECT_REASON_EC_REDUCE_ONLY_SAME_SIDE,
+      qty: "0"
+    })
   })
 
   it("are reduce-only once triggered with close_on_trigger", () => {
@@ -257,9 +306,13 @@ describe("conditional orders", () => {
     assert.strictEqual(orders(hit, v)[1]!.reject_reason, RejectReason.REJECT_REASON_EC_INVALID_SYMBOL_STATUS)
   })
 
-  it("have a limit of their own: twenty", () => {
-    const { bench, v } = setup()
-    for (let i = 0; i < 20; i++) bench.place(v, { side: BUY, qty: "0.01", trigger: "70000", by: INDEX })
+  it("have a limit of their own: twenty, in which exits do not count", () => {
+    const { bench, v, buy } = setup()
+    buy("0.01", "60000", { tpsl: { tp: "70000", sl: "50000" } })
+    for (let i = 0; i < 20; i++) {
+      const accepted = bench.place(v, { side: BUY, qty: "0.01", trigger: "70000", by: INDEX })
+      assert.strictEqual(orders(accepted, v)[0]!.order_status, S.ORDER_STATUS_UNTRIGGERED)
+    }
     const step = bench.place(v, { side: BUY, qty: "0.01", trigger: "70000", by: INDEX })
     assert.strictEqual(orders(step, v)[0]!.reject_reason, RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM)
     ackOf(bench.place(v, { side: BUY, qty: "0.01", price: "50000" }))
@@ -298,10 +351,44 @@ describe("conditional orders", () => {
       open().map(({ order_id }) => order_id),
       [other]
     )
+    // the reason of the refused amend has ended with the order
+    assert.deepInclude(orders(ended, v)[0], {
+      reject_reason: RejectReason.REJECT_REASON_EC_NO_ERROR,
+      reject_message: undefined
+    })
     assert.deepInclude(statusOf(bench.cancel(v, { id })), { metadata: { order_status: "Deactivated" } })
     const again = orderId(bench.place(v, { side: BUY, qty: "0.01", trigger: "61000", by: INDEX }))
     assert.deepStrictEqual(statuses(orders(bench.cancel(v, { id: again }), v)), [S.ORDER_STATUS_DEACTIVATED])
     replays(bench)
+  })
+})
+
+describe("the quantity of an amend", () => {
+  it("of a conditional Market order has the bounds of a Market order: its largest, and the smallest value at the mark", () => {
+    const { bench, v } = setup()
+    const id = orderId(bench.place(v, { side: BUY, qty: "0.002", trigger: "70000", by: INDEX }))
+    const refused = (qty: string) => statusOf(bench.amend(v, { id }, { qty }))
+    assert.deepInclude(refused("30.001"), {
+      reason: "OutOfRange",
+      metadata: { field: "qty", min: "0.001", max: "30" }
+    })
+    bench.index(BTC, "4999.9")
+    assert.deepInclude(refused("0.001"), { reason: "OutOfRange", metadata: { field: "qty", min: "5" } })
+    bench.index(BTC, "5000")
+    ackOf(bench.amend(v, { id }, { qty: "0.001" }))
+  })
+
+  it("of a reduce-only order may have any value, so that small rests of positions can be closed", () => {
+    const { bench, v, m } = setup()
+    const symbol = "DOGE-USDC"
+    bench.place(m, { symbol, side: SELL, qty: "100", price: "0.2" })
+    bench.place(v, { symbol, side: BUY, qty: "100", price: "0.2" })
+    const amended = (reduce_only: boolean) => {
+      const id = orderId(bench.place(v, { symbol, side: SELL, qty: "50", price: "0.21", reduce_only }))
+      return bench.amend(v, { id }, { symbol, qty: "10" })
+    }
+    assert.deepInclude(statusOf(amended(false)), { reason: "OutOfRange", metadata: { field: "qty", min: "5" } })
+    assert.strictEqual(orders(amended(true), v)[0]!.qty, "10")
   })
 })
 
@@ -334,13 +421,39 @@ describe("GTT", () => {
     replays(bench)
   })
 
+  it("ends without the reason of an amend that was refused before", () => {
+    const { bench, v } = setup()
+    const expires = bench.now + 5_000
+    for (const more of [{}, { trigger: "61000", by: INDEX }]) {
+      const id = orderId(bench.place(v, { side: BUY, qty: "0.1", price: "59000", tif: GTT, expires, ...more }))
+      const refused = bench.amend(v, { id }, "trigger" in more ? { trigger: "60000" } : { price: "64000" })
+      assert.isString(orders(refused, v)[0]!.reject_message)
+    }
+    bench.now = expires
+    assert.deepStrictEqual(
+      orders(bench.tick(0), v).map(({ order_status, reject_message, reject_reason }) => [
+        order_status,
+        reject_reason,
+        reject_message
+      ]),
+      Array.from({ length: 2 }, () => [S.ORDER_STATUS_EXPIRED, RejectReason.REJECT_REASON_EC_NO_ERROR, undefined])
+    )
+  })
+
   it("requires a time within 90 days, which other orders cannot have", () => {
     const { bench, v } = setup()
     const place = (tif: TimeInForce, expires?: number) =>
       bench.place(v, { side: BUY, qty: "0.1", price: "59000", tif, ...(expires === undefined ? {} : { expires }) })
     assert.strictEqual(statusOf(place(GTT)).reason, "MissingField")
     assert.strictEqual(statusOf(place(GTT, bench.now)).reason, "OutOfRange")
-    assert.strictEqual(statusOf(place(GTT, bench.now + 91 * 86_400_000)).reason, "OutOfRange")
+    const late = statusOf(place(GTT, bench.now + 91 * 86_400_000))
+    assert.strictEqual(late.reason, "OutOfRange")
+    // the times that it accepts at this millisecond
+    assert.deepStrictEqual(late.metadata, {
+      field: "expire_time",
+      min: String(bench.now + 1),
+      max: String(bench.now + 90 * 86_400_000)
+    })
     assert.strictEqual(statusOf(place(TimeInForce.TIME_IN_FORCE_GTC, bench.now + 5000)).reason, "InvalidField")
     ackOf(place(GTT, bench.now + 90 * 86_400_000))
   })
@@ -400,6 +513,38 @@ describe("exits", () => {
     replays(bench)
   })
 
+  it("trigger alone where the other of their pair has ended before", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, TpslMode.TPSL_MODE_PARTIAL]) {
+      const { bench, v, m, buy, open, position } = setup()
+      buy("0.1", "60000", { tpsl: { tp: "62000", sl: "59000", by: INDEX, mode } })
+      bench.cancel(v, { id: open()[0]!.order_id })
+      bench.place(m, { side: BUY, qty: "1", price: "58900" })
+      const hit = bench.index(BTC, "59000")
+      assert.deepStrictEqual(statuses(orders(hit, v)), [
+        S.ORDER_STATUS_TRIGGERED,
+        S.ORDER_STATUS_NEW,
+        S.ORDER_STATUS_FILLED
+      ])
+      assert.strictEqual(position().size, "0")
+    }
+  })
+
+  it("name in the end of the other one which of the pair has triggered, in both modes", () => {
+    const [byTakeProfit, byStopLoss] = [
+      CancelType.CANCEL_TYPE_CANCEL_BY_OCO_SL_CANCELED_BY_TP_TRIGGERED,
+      CancelType.CANCEL_TYPE_CANCEL_BY_OCO_TP_CANCELED_BY_SL_TRIGGERED
+    ]
+    for (const mode of [TpslMode.TPSL_MODE_FULL, TpslMode.TPSL_MODE_PARTIAL])
+      for (const [price, type] of [
+        ["62000", byTakeProfit],
+        ["59000", byStopLoss]
+      ] as const) {
+        const { bench, v, buy } = setup()
+        buy("0.1", "60000", { tpsl: { tp: "62000", sl: "59000", by: INDEX, mode } })
+        assert.strictEqual(orders(bench.index(BTC, price), v)[1]!.cancel_type, type)
+      }
+  })
+
   it("of mode Full replace earlier ones, and end with the position", () => {
     const { bench, v, m, buy, open, position } = setup()
     buy("0.1", "60000", { tpsl: { tp: "62000", sl: "59000" } })
@@ -429,12 +574,12 @@ describe("exits", () => {
     const { bench, v, buy, open } = setup()
     buy("0.5", "60000", { tpsl: { sl: "30000" } })
     bench.place(v, { side: BUY, qty: "0.01", trigger: "90000", by: INDEX })
-    const kinds = () => open().map(({ stop_order_type }) => stop_order_type)
+    const types = () => open().map(({ stop_order_type }) => stop_order_type)
     bench.cancelAll(v, { type: CancelType.CANCEL_TYPE_CANCEL_BY_DCP })
-    assert.deepStrictEqual(kinds(), [StopOrderType.STOP_ORDER_TYPE_STOP_LOSS])
+    assert.deepStrictEqual(types(), [StopOrderType.STOP_ORDER_TYPE_STOP_LOSS])
     bench.place(v, { side: BUY, qty: "0.01", trigger: "90000", by: INDEX })
     bench.index(BTC, "40000")
-    assert.deepStrictEqual(kinds(), [StopOrderType.STOP_ORDER_TYPE_STOP])
+    assert.deepStrictEqual(types(), [StopOrderType.STOP_ORDER_TYPE_STOP])
   })
 
   it("are set on a position, changed and removed", () => {
@@ -442,6 +587,8 @@ describe("exits", () => {
     assert.strictEqual(statusOf(bench.stop(v, { tp: "62000" })).reason, "PositionNotFound")
     buy("0.1", "60000")
     assert.strictEqual(statusOf(bench.stop(v, {})).reason, "MissingField")
+    // a removal is announced with the position, also where there is nothing to remove
+    assert.deepStrictEqual(kinds(bench.stop(v, { tp: "0" })), ["position_changed"])
     assert.deepInclude(statusOf(bench.stop(v, { tp: "60000" })), {
       reason: "OutOfRange",
       metadata: { field: "take_profit" }
@@ -459,7 +606,7 @@ describe("exits", () => {
     const hit = bench.index(BTC, "63000")
     assert.strictEqual(orders(hit, v)[1]!.cancel_type, CancelType.CANCEL_TYPE_CANCEL_BY_OCO_SL_CANCELED_BY_TP_TRIGGERED)
     bench.stop(v, { sl: "61000", by: MARK })
-    bench.stop(v, { sl: "0" })
+    bench.stop(v, { sl: "0.00" })
     assert.deepInclude(position(), { take_profit: "", stop_loss: "" })
     const partial = { tp: "64000", sl: "60000", by: MARK, mode: TpslMode.TPSL_MODE_PARTIAL }
     const above = { reason: "OutOfRange", message: "the size is above the position's" }
