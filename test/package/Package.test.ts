@@ -190,7 +190,7 @@ describe("the package", { timeout: 120_000 }, () => {
     assert.include(wallet, "client/Wallet.js")
     assert.deepStrictEqual(
       // the index itself is a list of names: esbuild keeps it beside the import that loads the endpoints
-      wallet.filter((path) => !/^(?:client\/(?:Wallet|Signed|index)|domain\/\w+)\.js$/u.test(path)),
+      wallet.filter((path) => !/^(?:client\/(?:Wallet|Seed|Signed|index)|domain\/\w+)\.js$/u.test(path)),
       []
     )
     const client = await taken('import { Client } from "trading-gateway"; console.log(Client.Client.make)')
