@@ -82,7 +82,7 @@ export const table = {
   tlsCa: optional(
     "BACKEND_TLS_CA",
     Config.String,
-    "PEM file of a certificate authority: only clients with its certificates can connect (mTLS)"
+    "PEM file of a certificate authority: only clients with its certificates can connect (mTLS); requires BACKEND_TLS_CERT"
   ),
   tlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the backend's certificate; turns TLS on"),
   tlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of its key"),

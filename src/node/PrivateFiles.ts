@@ -1,5 +1,5 @@
 /** Restricts files and directories to their owner: files have mode 0600, directories 0700. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 
 const DIRECTORY = 0o700
@@ -19,16 +19,16 @@ const tighten = (path: string, mode: number): void => {
 
 const isDirectory = (path: string): boolean => statSync(path).isDirectory()
 
-const make = (path: string): string | undefined => {
+const make = (path: string, hasParent = false): string | undefined => {
   try {
     mkdirSync(path, DIRECTORY)
     return path
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === "EEXIST" && isDirectory(path)) return undefined
-    if (code !== "ENOENT" || existsSync(dirname(path))) throw cause
+    if (code !== "ENOENT" || hasParent) throw cause
     const first = make(dirname(path))
-    return make(path) === undefined ? first : (first ?? path)
+    return make(path, true) === undefined ? first : (first ?? path)
   }
 }
 
