@@ -22,6 +22,7 @@ export interface Options {
 
 // the braces put all keys into one hash slot
 const GATEWAYS = "{gateway:presence}"
+const VERSIONS = `${GATEWAYS}:versions`
 const setOf = (gateway: string) => `${GATEWAYS}:${gateway}`
 
 /** The input of a round. */
@@ -40,7 +41,7 @@ interface RoundInput {
 const roundScript = Redis.script(
   ({ gateway, lease_ms, version, whole, added, removed }: RoundInput) => [
     GATEWAYS,
-    `${GATEWAYS}:versions`,
+    VERSIONS,
     setOf(gateway),
     gateway,
     lease_ms,
@@ -162,6 +163,8 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
             continue
           }
           const users = new Set(yield* redis.send<ReadonlyArray<string>>("SMEMBERS", setOf(id)))
+          // the set is another one where it was written, or Redis lost its data, since the round: the next round reads it
+          if ((yield* redis.send<string | null>("HGET", VERSIONS, id)) !== version) continue
           touch(copy?.users ?? [])
           touch(users)
           others.set(id, { version, users, seen_ms: now })

@@ -199,6 +199,41 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
 
   it(
+    "reports no user as gone where Redis loses its data before a changed set is read",
+    run((server) =>
+      Effect.gen(function* () {
+        let losesData = false
+        const layer = Layer.effect(
+          Redis.Redis,
+          Effect.map(Redis.Redis, (redis) =>
+            Redis.Redis.of({
+              ...redis,
+              send: <A>(command: string, ...args: ReadonlyArray<string>) =>
+                Effect.suspend(() => {
+                  const sent = redis.send<A>(command, ...args)
+                  if (command !== "SMEMBERS" || !losesData) return sent
+                  losesData = false
+                  return Effect.andThen(
+                    Effect.promise(() => server.use((client) => client.flushAll())),
+                    sent
+                  )
+                })
+            })
+          )
+        )
+        const [a, b] = [yield* join(server, "1 hour", { layer }), yield* join(server)]
+        b.connected("v")
+        yield* eventually(() => a.isPresent("v"))
+        yield* a.settled
+        losesData = true
+        b.connected("w")
+        yield* eventually(() => a.isPresent("w"))
+        assert.deepStrictEqual(a.changes, ["+v", "+w"])
+      })
+    )
+  )
+
+  it(
     "reports no user as gone after an outage before the other gateways have had time to write",
     run((server) =>
       Effect.gen(function* () {
