@@ -151,6 +151,15 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         isWritten = answer[0] === 1
         return answer
       })
+      type Found = Pick<Copy, "version" | "users"> | undefined
+      /** The users of another gateway; `undefined` where Redis has lost them since the round, and the gateway writes them again. */
+      const readSet = (id: string, version: string): Effect.Effect<Found, Redis.RedisError> =>
+        Effect.gen(function* () {
+          const users = new Set(yield* redis.send<ReadonlyArray<string>>("SMEMBERS", setOf(id)))
+          const after = yield* redis.send<string | null>("HGET", VERSIONS, id)
+          if (after === version) return { version, users }
+          return after === null ? undefined : yield* readSet(id, after)
+        })
       const read = Effect.fnUntraced(function* (living: ReadonlyArray<string>) {
         const now = yield* currentMonotonicMillis
         // while this gateway could not write, others may not have been able to renew either
@@ -162,12 +171,11 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
             copy.seen_ms = now
             continue
           }
-          const users = new Set(yield* redis.send<ReadonlyArray<string>>("SMEMBERS", setOf(id)))
-          // the set is another one where it was written, or Redis lost its data, since the round: the next round reads it
-          if ((yield* redis.send<string | null>("HGET", VERSIONS, id)) !== version) continue
+          const found = yield* readSet(id, version)
+          if (found === undefined) continue
           touch(copy?.users ?? [])
-          touch(users)
-          others.set(id, { version, users, seen_ms: now })
+          touch(found.users)
+          others.set(id, { ...found, seen_ms: now })
         }
         for (const [id, copy] of others) {
           if (now - copy.seen_ms <= lease_ms) continue
