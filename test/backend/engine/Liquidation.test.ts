@@ -849,25 +849,32 @@ describe("deleveraging of a depleted pool", () => {
   })
 })
 
+/** A pool that is long 1 BTC from 60000, and a user who is short 1 from `entry` with an Isolated margin of 800. */
+const poolAndShort = (given: { readonly poolBaseEquity: string; readonly index: string; readonly entry: string }) => {
+  const { entry, index, poolBaseEquity } = given
+  const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC), poolBaseEquity })
+  const { state } = bench
+  const { holding } = state.pools[0]!
+  const user = trader("user")
+  bench.tick()
+  bench.open(user, "800")
+  bench.index(BTC, index)
+  put(state, holding, 1000, n("60000"))
+  const short = positionOf(state.accountOf.get(user.address)!, holding.market)
+  short.isolated = true
+  short.isolatedMargin = n("800")
+  put(state, short, -1000, n(entry))
+  // the user has closed a short of 60000 before
+  const profit = n("60000") - n(entry)
+  short.account.wallet += profit - short.isolatedMargin
+  state.wallets += profit
+  return { bench, state, holding, user }
+}
+
 describe("the obligation of a pool", () => {
   it("is announced in each step that changes it, until a position can take the inventory", () => {
-    const bench = new Bench({ markets: shippedMarkets.filter(({ symbol }) => symbol === BTC), poolBaseEquity: "100" })
-    const { state } = bench
-    const { holding } = state.pools[0]!
-    const user = trader("user")
-    bench.tick()
-    bench.open(user, "800")
-    bench.index(BTC, "59001")
-    put(state, holding, 1000, n("60000"))
-    // the price at which the pool keeps nothing, 59900, costs this position more than its margin
-    const short = positionOf(state.accountOf.get(user.address)!, holding.market)
-    short.isolated = true
-    short.isolatedMargin = n("800")
-    put(state, short, -1000, n("59000"))
-    // the user has closed a short of 60000 before
-    const profit = n("1000")
-    short.account.wallet += profit - short.isolatedMargin
-    state.wallets += profit
+    // the price at which the pool keeps nothing, 59900, costs the short more than its margin
+    const { bench, state, user } = poolAndShort({ poolBaseEquity: "100", index: "59001", entry: "59000" })
     const announced = ["59000", "58990", "58995"].map((price) =>
       pools(bench.index(BTC, price)).map(({ group_adl_obligation }) => group_adl_obligation)
     )
@@ -885,23 +892,7 @@ describe("the obligation of a pool", () => {
 
 describe("deleveraging after a drawdown", () => {
   it("continues in a later step with the rest, while the ratio is at most -0.25", () => {
-    const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC)
-    const bench = new Bench({ markets, poolBaseEquity: "20000" })
-    const { state } = bench
-    const { holding } = state.pools[0]!
-    const user = trader("user")
-    bench.tick()
-    bench.open(user, "800")
-    bench.index(BTC, "53000")
-    put(state, holding, 1000, n("60000"))
-    const short = positionOf(state.accountOf.get(user.address)!, holding.market)
-    short.isolated = true
-    short.isolatedMargin = n("800")
-    put(state, short, -1000, n("53000"))
-    // the user has closed a short of 60000 before
-    const profit = n("7000")
-    short.account.wallet += profit - short.isolatedMargin
-    state.wallets += profit
+    const { bench, holding, state, user } = poolAndShort({ poolBaseEquity: "20000", index: "53000", entry: "53000" })
     const seen = (step: Engine.Step) => [
       executions(step, user).map(({ exec_type, exec_price }) => [exec_type, exec_price]),
       alerts(step).map(({ adl_mode, latest_pnl_ratio }) => [adl_mode, latest_pnl_ratio])
