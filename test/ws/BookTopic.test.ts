@@ -136,7 +136,7 @@ describe("BookTopic, of a book that is read", () => {
   const started = () => {
     const market = new FakeMarket()
     const topic = new BookTopic(`orderbook.50.${SYMBOL}`, SYMBOL, 50, market.service, () => 0)
-    const sent: Array<{ readonly type: string; readonly stream_id?: string }> = []
+    const sent: Array<BookData> = []
     const sink: Sink = {
       deflated: false,
       pending: () => 0,
@@ -183,6 +183,21 @@ describe("BookTopic, of a book that is read", () => {
     market.book.apply([["1", "1"]], [], 5)
     topic.run(99)
     assert.deepInclude(sent[0], { type: "delta", ts: 99, mts: 8 })
+  })
+
+  it("is one delta for all changes since the last one, without those that were undone", () => {
+    const { market, run } = started()
+    market.move([["10", "1"]], [["11", "1"]])
+    run()
+    market.move([["9.5", "1"]], [])
+    market.move([["9", "1"]], [])
+    market.move([["9", "0"]], [["12", "4"]])
+    const [delta, ...more] = run()
+    assert.deepStrictEqual(more, [])
+    assert.deepInclude(delta, { type: "delta", bids: [["9.5", "1"]], asks: [["12", "4"]], prev_seq: 1, seq: 4 })
+    market.move([["9.5", "2"]], [])
+    market.move([["9.5", "1"]], [])
+    assert.deepStrictEqual(run(), [])
   })
 
   it("is sent in full at a reset, at once", () => {
@@ -236,7 +251,7 @@ describe("BookTopic, of a book that is read", () => {
     market.stream_id = "b2"
     market.move([["10", "3"]], [])
     assert.deepStrictEqual(
-      run().map(({ stream_id, type }) => [type, stream_id]),
+      run().map((data) => [data.type, data.type === "snapshot" && data.stream_id]),
       [["snapshot", "b2"]]
     )
   })
