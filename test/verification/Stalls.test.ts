@@ -9,9 +9,10 @@ describe("verification/stalls, a small run", () => {
       assert.isDefined(found, name)
       return found!
     }
-    for (const { name, turn_ms, whole_ms } of lines) {
-      assert.isAtLeast(turn_ms, 0, name)
-      assert.isAtMost(turn_ms, whole_ms, name)
+    for (const { events, name, turn_ms, whole_ms } of lines) {
+      assert.isAbove(Math.min(turn_ms, whole_ms), 0, name)
+      // of a command, which emits none here, the longest and the median
+      if (events > 0) assert.isAtMost(turn_ms, whole_ms, name)
     }
     // a triggered order has two events and its account one, a payment three
     assert.isAtLeast(line("40 triggers met").events, 80)

@@ -1,6 +1,7 @@
 /** The cost of a page of each list. */
 import { Effect } from "effect"
 import { performance } from "node:perf_hooks"
+import { cpuOfThisThread } from "../harness/Cpu.ts"
 import { median, percentile } from "../harness/Statistics.ts"
 import { type Asked, type Case, cases } from "./Pages.ts"
 import { fill, type Table } from "./Fill.ts"
@@ -19,23 +20,19 @@ export interface Figures {
   readonly rows: number
 }
 
-/** Processor time of this thread so far, in ms: without that of PostgreSQL, of other processes and of other threads. */
-const threadCpu = (): number => {
-  const { system, user } = process.threadCpuUsage()
-  return (user + system) / 1_000
-}
+/** Reads before the measurement, in which code is compiled and statements are prepared. */
+const WARM_UP = 100
 
 /** Reads a page repeatedly; each read begins in a turn of its own. */
 const timed = Effect.fnUntraced(function* (read: Case["read"], asked: Asked, times: number) {
   const costs: Array<number> = []
   const waits: Array<number> = []
   let rows = 0
-  for (let i = -2; i < times; i++) {
+  for (let i = -WARM_UP; i < times; i++) {
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-    const [start, before] = [performance.now(), threadCpu()]
+    const [start, before] = [performance.now(), cpuOfThisThread()]
     rows = (yield* read(asked)).rows
-    const [wait, cost] = [performance.now() - start, threadCpu() - before]
-    // the first reads prepare the statement
+    const [wait, cost] = [performance.now() - start, cpuOfThisThread() - before]
     if (i < 0) continue
     waits.push(wait)
     costs.push(cost)

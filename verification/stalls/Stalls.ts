@@ -11,6 +11,8 @@ import { EventBlocks } from "../../src/backend/journal/EventBlocks.ts"
 import { drain, SLICE_MS, type Slices } from "../../src/backend/engine/state/Slices.ts"
 import type { Command, Event, PlaceOrder } from "../../src/proto/gateway/v1/sequencer.ts"
 import { OrderType, Side, SmpType, TimeInForce, TriggerBy, TriggerDirection } from "../../src/proto/gateway/v1/types.ts"
+import { cpuOfThisThread } from "../harness/Cpu.ts"
+import { median } from "../harness/Statistics.ts"
 
 const BTC = "BTC-USDC"
 const START = 1767225600000
@@ -20,12 +22,12 @@ const TRIGGERS_MAX = 16_000
 /** One account of so many has a position that the fall of the index liquidates. */
 const CARELESS_EVERY = 20
 const FUNDING_MS = 8 * 3_600_000
-/** Repetitions of a command, of which the figure is the mean. */
+/** Repetitions of a command. */
 const REPEATED = 200
-/** What one input, or one command on average, took. */
+/** What one input took, or a command that was repeated. */
 export interface Line {
   readonly name: string
-  /** CPU time until the input was executed. */
+  /** CPU time until the input was executed; of commands the median. */
   readonly whole_ms: number
   /** The longest time without a return to the event loop. */
   readonly turn_ms: number
@@ -39,11 +41,6 @@ interface Trader {
 }
 type Body = NonNullable<Command["command"]>
 type Order = Pick<PlaceOrder, "side"> & Partial<PlaceOrder>
-
-const cpuMs = (): number => {
-  const { system, user } = process.threadCpuUsage()
-  return (system + user) / 1_000
-}
 
 const traderOf = (number: number): Trader => {
   const root = rootOfService(`trader-${number}`)
@@ -139,17 +136,17 @@ class World {
 
   /** The CPU time of slices, and of the longest turn that they need. */
   private measure(name: string, slices: Slices<number>): Line {
-    const began = cpuMs()
+    const began = cpuOfThisThread()
     let since = began
     let turn_ms = 0
     let next = slices.next()
     for (; next.done !== true; next = slices.next()) {
-      const now = cpuMs()
+      const now = cpuOfThisThread()
       if (now - since < SLICE_MS) continue
       turn_ms = Math.max(turn_ms, now - since)
       since = now
     }
-    const ended = cpuMs()
+    const ended = cpuOfThisThread()
     return { name, whole_ms: ended - began, turn_ms: Math.max(turn_ms, ended - since), events: next.value }
   }
   /** A Tick, or the administrator's change of the index price, and the events of it. */
@@ -185,12 +182,14 @@ class World {
       })()
     )
   }
-  /** The mean of a command that is sent again and again. */
+  /** A command that is sent again and again. */
   command(name: string, send: (world: World, trader: Trader, i: number) => void): Line {
-    const began = cpuMs()
-    for (let i = 0; i < REPEATED; i++) send(this, this.traders[(i * CARELESS_EVERY + 1) % this.traders.length]!, i)
-    const mean = (cpuMs() - began) / REPEATED
-    return { name, whole_ms: mean, turn_ms: mean, events: 0 }
+    const costs = Array.from({ length: REPEATED }, (_, i) => {
+      const began = cpuOfThisThread()
+      send(this, this.traders[(i * CARELESS_EVERY + 1) % this.traders.length]!, i)
+      return cpuOfThisThread() - began
+    })
+    return { name, whole_ms: median(costs), turn_ms: Math.max(...costs), events: 0 }
   }
 }
 

@@ -6,7 +6,9 @@ import { run } from "./Stalls.ts"
 
 const sizes = process.argv.slice(2).map(Number)
 for (const size of sizes.length > 0 ? sizes : [1_000, 10_000, 100_000]) {
-  console.log(`${size} accounts and open orders, ${size / 2} positions; ms of CPU: longest turn, whole input`)
+  console.log(
+    `${size} accounts and open orders, ${size / 2} positions; ms of CPU: longest turn, whole input or median of commands`
+  )
   for (const { events, name, turn_ms, whole_ms } of run(size))
     console.log(
       `  ${name.padEnd(28)} ${turn_ms.toFixed(2).padStart(9)} ${whole_ms.toFixed(2).padStart(10)}  ${events} events`
