@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, rmSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net"
 import { join } from "node:path"
 import { credentials } from "@grpc/grpc-js"
-import { Effect, Fiber, Redacted, Stream } from "effect"
+import { Effect, Fiber, Redacted, Schedule, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { backup } from "../../../../src/backend/journal/Backup.ts"
@@ -278,9 +278,10 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
               body: { type: "deposit", deposit_id: "", asset: "USDC", amount: "1", source: "rail" }
             })
             .pipe(
-              // a hand-over that takes longer than a command's deadline: its caller repeats it, under the same command_id
+              // calls fail fast until the other backend leads: their caller repeats them, under the same command_id
               Effect.retry({
-                times: 5,
+                times: 100,
+                schedule: Schedule.spaced(100),
                 while: ({ _tag }) => _tag === "OutcomeUnknown" || _tag === "SequencerUnavailable"
               }),
               Effect.catch((error) => Effect.sync(() => void failed.push(error)))
