@@ -3,6 +3,7 @@
  * WebCrypto).
  */
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
+import { bytesOfSeed } from "../src/client/Seed.ts"
 
 /** Iterations of PBKDF2-HMAC-SHA-256, as OWASP recommends. */
 const ITERATIONS = 600_000
@@ -54,7 +55,14 @@ export const encrypted = async (seed: string, passphrase: string): Promise<strin
   return `${JSON.stringify(file)}\n`
 }
 
-const SEED = /^(?:0x)?[0-9a-fA-F]{64}$/u
+const hexOf = (seed: unknown): string => {
+  try {
+    return bytesToHex(bytesOfSeed(seed))
+  } catch {
+    throw notAKey()
+  }
+}
+
 /** The seed of a key file of either form, 64 hex digits. Fails with a text for the user. */
 export const seedOf = async (text: string, passphrase: string): Promise<string> => {
   let file: Partial<Encrypted & { readonly seed: unknown; readonly hint: unknown }>
@@ -65,7 +73,7 @@ export const seedOf = async (text: string, passphrase: string): Promise<string> 
   }
   if (file === null || typeof file !== "object") throw notAKey()
   if (file.hint !== undefined) throw new Error("The key of a party cannot be used in this page")
-  if (typeof file.seed === "string" && SEED.test(file.seed)) return file.seed.replace(/^0x/u, "").toLowerCase()
+  if (file.seed !== undefined) return hexOf(file.seed)
   const { data, iterations, iv, kdf, salt } = file
   if (kdf !== "PBKDF2-SHA-256" || typeof data !== "string" || typeof iv !== "string" || typeof salt !== "string")
     throw notAKey()
@@ -75,5 +83,5 @@ export const seedOf = async (text: string, passphrase: string): Promise<string> 
   const seed = await crypto.subtle.decrypt({ name: "AES-GCM", iv: bytes(iv) }, key, bytes(data)).catch(() => {
     throw new Error("The passphrase is wrong, or the file is damaged")
   })
-  return bytesToHex(new Uint8Array(seed))
+  return hexOf(new Uint8Array(seed))
 }

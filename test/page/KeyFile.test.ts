@@ -39,5 +39,7 @@ describe("key files", () => {
     ])
       assert.match(await refusal(text, "p"), /not a key file/u)
     assert.match(await refusal(JSON.stringify({ seed, hint: "alice" })), /party/u)
+    const short = await KeyFile.encrypted("07".repeat(31), "correct horse")
+    assert.match(await refusal(short, "correct horse"), /not a key file/u)
   })
 })

@@ -139,7 +139,9 @@ export const read = (directory: string, position: number): Snapshot => {
   const newline = bytes.indexOf(10)
   const line = JSON.parse(bytes.toString("utf8", 0, newline)) as FirstLine
   if (line.format !== FORMAT && line.format !== FORMAT_WITHOUT_CHECKSUMS)
-    throw new Error(`it has format ${line.format}, this program reads format ${FORMAT}`)
+    throw new Error(
+      `it has format ${line.format}, this program reads formats ${FORMAT_WITHOUT_CHECKSUMS} and ${FORMAT}`
+    )
   const events = newline + 1
   const state = events + line.events_bytes
   return {

@@ -68,6 +68,6 @@ describe("a snapshot", () => {
     written(1)
     assert.deepStrictEqual(read(), { head, head_seq: 9, blocks: [], bytes: "", state: "state" })
     written(3)
-    assert.throws(read, /it has format 3, this program reads format 2/u)
+    assert.throws(read, /it has format 3, this program reads formats 1 and 2/u)
   })
 })
