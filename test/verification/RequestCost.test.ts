@@ -2,7 +2,7 @@
 import { assert, describe, it } from "vitest"
 import { kinds, measure, TURN_MS } from "../../verification/request-cost/RequestCost.ts"
 
-/** Other processes take parts of the caches: a turn of 1.3 ms has 5.5 beside four of them. */
+/** Other processes take parts of the caches: beside other tests and a process that takes a core, a turn of 1.3 ms has 5.5. */
 const BUSY = 2
 const dearest = [
   "256 KiB of JSON, wide, login",
