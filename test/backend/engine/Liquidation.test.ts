@@ -597,18 +597,21 @@ describe("the bounds of deleveraging and of pools", () => {
     assert.deepStrictEqual([bust("70000"), bust("6000"), bust("-2000000")], ["0.1", "54000", "1000000"])
   })
 
+  const alertOf = (sample: Partial<Parameters<typeof Pools.alertOf>[0]>) =>
+    Pools.alertOf({
+      equity: 100n * ONE,
+      base: 100n * ONE,
+      obligation: 0n,
+      redistributed: 0n,
+      ratio: 0n,
+      maxGroup: 20_000n * ONE,
+      hasInventory: true,
+      wasDrawdown: false,
+      ...sample
+    })
+
   it("ends a drawdown only above the ratio -0.25", () => {
-    const alert = (ratio: bigint, wasDrawdown: boolean) =>
-      Pools.alertOf({
-        equity: 100n * ONE,
-        base: 100n * ONE,
-        obligation: 0n,
-        redistributed: 0n,
-        ratio,
-        maxGroup: 20_000n * ONE,
-        hasInventory: true,
-        wasDrawdown
-      }).mode
+    const alert = (ratio: bigint, wasDrawdown: boolean) => alertOf({ ratio, wasDrawdown }).mode
     const end = n("-0.25")
     assert.strictEqual(alert(end, true), AdlMode.ADL_MODE_ACTIVE)
     assert.notStrictEqual(alert(end + 1n, true), AdlMode.ADL_MODE_ACTIVE)
@@ -617,16 +620,7 @@ describe("the bounds of deleveraging and of pools", () => {
 
   it("warns below a fifth of the seed and below the ratio -0.2, and deleverages below -0.3, not at these bounds", () => {
     const alert = (ratio: bigint, equity = 100n * ONE) => {
-      const { mode, reason } = Pools.alertOf({
-        equity,
-        base: 100n * ONE,
-        obligation: 0n,
-        redistributed: 0n,
-        ratio,
-        maxGroup: 20_000n * ONE,
-        hasInventory: true,
-        wasDrawdown: false
-      })
+      const { mode, reason } = alertOf({ ratio, equity })
       return [MODES[mode], REASONS[reason]].join(" ")
     }
     assert.strictEqual(alert(0n, 20n * ONE), "Inactive NoTrigger")
