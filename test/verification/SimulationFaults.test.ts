@@ -150,8 +150,8 @@ describe("a planted fault is found:", () => {
     ["too early", "const PARTS = 100n", "const PARTS = 200n", /the mark reported .* for less than 1 %/],
     [
       "too often",
-      "toldSecond === Math.floor",
-      "toldSecond - 1 === Math.floor",
+      "announcedSecond === Math.floor",
+      "announcedSecond - 1 === Math.floor",
       /the mark reported .* twice within a second/
     ]
   ])("a mark reported %s", { timeout: 120_000 }, (_, right, wrong, said) =>

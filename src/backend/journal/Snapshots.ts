@@ -27,9 +27,8 @@ export const SNAPSHOTS_KEPT = 2
 /** Number of events that a snapshot stores and a start restores. */
 export const SNAPSHOT_EVENTS = 10_000
 
-const FORMAT = 2
-/** Its events have no checksums, so they are not used. */
-const FORMAT_WITHOUT_CHECKSUMS = 1
+/** 2: events have checksums. 3: fields of the state have other names. */
+const FORMAT = 3
 const DIGEST_BYTES = 32
 
 export interface SnapshotHead {
@@ -138,16 +137,14 @@ export const read = (directory: string, position: number): Snapshot => {
   if (end < 0 || !digest.equals(bytes.subarray(end))) throw new Error("its checksum does not match")
   const newline = bytes.indexOf(10)
   const line = JSON.parse(bytes.toString("utf8", 0, newline)) as FirstLine
-  if (line.format !== FORMAT && line.format !== FORMAT_WITHOUT_CHECKSUMS)
-    throw new Error(
-      `it has format ${line.format}, this program reads formats ${FORMAT_WITHOUT_CHECKSUMS} and ${FORMAT}`
-    )
+  if (![1, 2, FORMAT].includes(line.format))
+    throw new Error(`it has format ${line.format}, this program reads formats 1 to ${FORMAT}`)
   const events = newline + 1
   const state = events + line.events_bytes
   return {
     head: line.head,
     events:
-      line.format === FORMAT
+      line.format > 1
         ? { head_seq: line.head_seq, blocks: line.blocks, bytes: bytes.subarray(events, state) }
         : { head_seq: line.head_seq, blocks: [], bytes: new Uint8Array() },
     state: bytes.subarray(state, state + line.state_bytes)

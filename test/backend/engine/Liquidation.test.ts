@@ -77,7 +77,7 @@ const put = (state: Engine.State, holding: MarketPosition, lots: number, entryVa
   if (holding.account.index < 0) return
   market.holders.add(holding)
   market.longHolders += Number(lots > 0)
-  state.standing.invalidate(holding)
+  state.liquidationRanges.invalidate(holding)
 }
 
 const fund = (state: Engine.State, account: Account, amount: bigint): void => {
@@ -793,7 +793,7 @@ describe("a check of many accounts", () => {
     bench.tick()
     for (const one of traders) bench.open(one)
     const due = traders.map((one) => positionOf(state.accountOf.get(one.address)!, market!))
-    Object.assign(state.standing, {
+    Object.assign(state.liquidationRanges, {
       *takeDue() {
         return due
       }
@@ -811,7 +811,7 @@ describe("the alert of a pool", () => {
     bench.tick()
     // without profit and loss its ratio stays 0
     const again = ["0.01", "-0.01", "0.00999999", "-0.00999999"].map((last, i) => {
-      pool.toldRatio = n(last)
+      pool.alertedRatio = n(last)
       return alerts(bench.index(BTC, String(60_001 + i))).map(({ latest_pnl_ratio, updated_time_ms }) => [
         latest_pnl_ratio,
         bench.now - updated_time_ms

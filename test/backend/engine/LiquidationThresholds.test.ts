@@ -77,13 +77,13 @@ type Change = (watch: PriceThresholdIndex<MarketPosition>) => PriceThresholdInde
 const run = ({ config, inputs }: ReturnType<typeof world>, change: Change) => {
   let checks = 0
   const fresh = Engine.initial(config)
-  const watch = change(fresh.standing)
+  const watch = change(fresh.liquidationRanges)
   const take = function* (market: MarketState) {
     const taken = yield* watch.takeDue(market)
     checks += taken.length
     return taken
   }
-  const state: Engine.State = { ...fresh, standing: { ...watch, takeDue: take } }
+  const state: Engine.State = { ...fresh, liquidationRanges: { ...watch, takeDue: take } }
   const steps = inputs.map((input) => {
     const step = Engine.apply(state, input)
     assertNoneBelowMaintenance(state)

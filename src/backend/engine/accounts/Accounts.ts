@@ -209,7 +209,7 @@ export const settleFill = (
  */
 export const invalidateThresholds = (state: State, account: Account): void => {
   for (const holding of account.holdings)
-    if (holding !== undefined && !isPoolPosition(holding)) state.standing.invalidate(holding)
+    if (holding !== undefined && !isPoolPosition(holding)) state.liquidationRanges.invalidate(holding)
 }
 
 /**

@@ -41,10 +41,10 @@ export const emitPosition = (ctx: StepContext, holding: MarketPosition, totals: 
     $case: "position_changed",
     value: { position: Records.position(holding, totals()) }
   }))
-  holding.toldTicks = market.markTicks
-  holding.toldStep = stepOf(holding)
-  holding.toldTier = Accounts.figuresOf(holding).exposureTier
-  ctx.state.telling.invalidate(holding)
+  holding.announcedTicks = market.markTicks
+  holding.announcedStep = stepOf(holding)
+  holding.announcedTier = Accounts.figuresOf(holding).exposureTier
+  ctx.state.announcementRanges.invalidate(holding)
 }
 
 /** The cause of a balance event. Absent amounts are 0. */
@@ -70,7 +70,7 @@ const emitAccountMarkChange = (ctx: StepContext, account: Account, positions: Re
   const totals = Accounts.lazyTotals(account)
   for (const holding of positions) {
     emitPosition(ctx, holding, totals)
-    holding.toldSecond = Math.floor(ctx.at / 1000)
+    holding.announcedSecond = Math.floor(ctx.at / 1000)
   }
   emitBalance(ctx, account, undefined, () => ({ reason: BalanceReason.BALANCE_REASON_MARK }), totals)
 }
@@ -81,12 +81,12 @@ const emitAccountMarkChange = (ctx: StepContext, account: Account, positions: Re
  */
 const dueOf = function* ({ at, state }: StepContext, market: MarketState): Slices<ReadonlyArray<MarketPosition>> {
   const due: Array<MarketPosition> = []
-  for (const holding of yield* state.telling.takeDue(market)) {
+  for (const holding of yield* state.announcementRanges.takeDue(market)) {
     yield
-    const { toldSecond, toldStep, toldTicks } = holding
-    if (Math.abs(market.markTicks - toldTicks) < toldStep)
-      state.telling.watch(holding, toldTicks - toldStep + 1, toldTicks + toldStep - 1)
-    else if (toldSecond === Math.floor(at / 1000)) state.telling.invalidate(holding)
+    const { announcedSecond, announcedStep, announcedTicks } = holding
+    if (Math.abs(market.markTicks - announcedTicks) < announcedStep)
+      state.announcementRanges.watch(holding, announcedTicks - announcedStep + 1, announcedTicks + announcedStep - 1)
+    else if (announcedSecond === Math.floor(at / 1000)) state.announcementRanges.invalidate(holding)
     else due.push(holding)
   }
   return due

@@ -237,7 +237,7 @@ export const run = function* (ctx: StepContext): Slices<boolean> {
   if (ctx.repricedMarkets.size === 0 && ctx.changedPositions.size === 0) return false
   const checked = new Set<Account>()
   for (const market of ctx.repricedMarkets)
-    for (const holding of yield* state.standing.takeDue(market)) checked.add(holding.account)
+    for (const holding of yield* state.liquidationRanges.takeDue(market)) checked.add(holding.account)
   const failed: Array<Account> = []
   for (const account of checked) {
     yield

@@ -28,8 +28,8 @@ const setThresholds = (state: State, positions: ReadonlyArray<MarketPosition>, s
   for (const holding of positions) {
     const { markTicks } = holding.market
     const reach = Number(Decimal.max(0n, ((surplus - rounding) * BigInt(markTicks)) / weights))
-    if (holding.lots > 0) state.standing.watch(holding, markTicks - reach, Infinity)
-    else state.standing.watch(holding, -Infinity, markTicks + reach)
+    if (holding.lots > 0) state.liquidationRanges.watch(holding, markTicks - reach, Infinity)
+    else state.liquidationRanges.watch(holding, -Infinity, markTicks + reach)
   }
 }
 

@@ -238,7 +238,7 @@ const evaluate = (ctx: StepContext, pool: Pool, redistributed: Decimal.Scaled, s
       pool.mode === AdlMode.ADL_MODE_ACTIVE && pool.reason === AdlTriggerReason.ADL_TRIGGER_REASON_PNL_DRAWDOWN
   })
   const modeChanged = mode !== pool.mode || reason !== pool.reason
-  const alerts = modeChanged || Decimal.abs(ratio - pool.toldRatio) >= ALERT_RATIO_STEP
+  const alerts = modeChanged || Decimal.abs(ratio - pool.alertedRatio) >= ALERT_RATIO_STEP
   pool.ratio = ratio
   pool.mode = mode
   pool.reason = reason
@@ -251,7 +251,7 @@ const evaluate = (ctx: StepContext, pool: Pool, redistributed: Decimal.Scaled, s
   pool.changed = false
   if (!alerts) return
   pool.updatedMs = ctx.at
-  pool.toldRatio = ratio
+  pool.alertedRatio = ratio
   const alert = alertRecord(pool)
   retainAdlAlert(state, pool, alert)
   emit(ctx, undefined, market, () => ({ $case: "adl_changed", value: { alert } }))

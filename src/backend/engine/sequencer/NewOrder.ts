@@ -77,7 +77,7 @@ export const newOrder = (ctx: StepContext, holding: MarketPosition, shape: NewOr
     fees: 0n,
     closedPnl: undefined,
     status: OrderStatus.ORDER_STATUS_NEW,
-    told: OrderStatus.ORDER_STATUS_UNSPECIFIED,
+    announcedStatus: OrderStatus.ORDER_STATUS_UNSPECIFIED,
     cancelType: CancelType.CANCEL_TYPE_UNSPECIFIED,
     rejectReason: RejectReason.REJECT_REASON_EC_NO_ERROR,
     rejectMessage: undefined,

@@ -15,8 +15,8 @@ import { rowOf } from "./Status.ts"
  */
 export const emitOrder = (ctx: StepContext, order: Order, cause: OrderCause): void => {
   if (isPoolPosition(order.holding)) return
-  rowOf(order.told, cause, order.status)
-  order.told = order.status
+  rowOf(order.announcedStatus, cause, order.status)
+  order.announcedStatus = order.status
   order.updatedMs = ctx.at
   emit(ctx, order.account, order.holding.market, () => ({
     $case: "order_changed",
@@ -30,7 +30,7 @@ export const emitOrder = (ctx: StepContext, order: Order, cause: OrderCause): vo
 export const noteMarginChange = (ctx: StepContext, order: Order): void => {
   const { holding } = order
   if (isPoolPosition(holding)) return
-  if (holding.lots !== 0 && Accounts.figuresOf(holding).exposureTier !== holding.toldTier)
+  if (holding.lots !== 0 && Accounts.figuresOf(holding).exposureTier !== holding.announcedTier)
     Accounts.markOutdated(ctx.state, holding)
   ctx.changedMargins.set(order.account, ctx.changedMargins.has(order.account) ? undefined : order.id)
 }

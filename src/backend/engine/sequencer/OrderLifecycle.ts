@@ -57,7 +57,7 @@ const reject = (ctx: StepContext, order: Order, refused: OrderRejection): void =
 export const processOrder = (ctx: StepContext, order: Order): void => {
   const refused = checkOrder(ctx, order)
   if (refused !== undefined) return reject(ctx, order, refused)
-  if (order.expireMs !== undefined && order.told === OrderStatus.ORDER_STATUS_UNSPECIFIED)
+  if (order.expireMs !== undefined && order.announcedStatus === OrderStatus.ORDER_STATUS_UNSPECIFIED)
     TriggerQueues.enqueueExpiry(ctx.state, order)
   OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_ACCEPTED)
   if (order.timeInForce === TimeInForce.TIME_IN_FORCE_FOK) {

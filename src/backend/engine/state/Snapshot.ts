@@ -1,7 +1,7 @@
 /**
  * Serializes the engine's state to bytes and back.
  *
- * Every field of the state is written; the exceptions are listed below. Values that follow from the configuration come
+ * Every field of the state is written, except for the objects of {@link outside}. Values that follow from the configuration come
  * from a fresh state. A book is stored as its orders in priority order.
  */
 import type { ClientIdIndex } from "./ClientIdIndex.ts"
@@ -11,7 +11,17 @@ import type { EngineConfig, State, Order } from "./State.ts"
 import * as StateCodec from "./StateCodec.ts"
 import * as TriggerQueues from "./TriggerQueues.ts"
 
-const OMIT: ReadonlySet<string> = new Set()
+/** Names of fields before format 3 of snapshots. */
+export const RENAMED: ReadonlyMap<string, string> = new Map([
+  ["told", "announcedStatus"],
+  ["toldTicks", "announcedTicks"],
+  ["toldStep", "announcedStep"],
+  ["toldTier", "announcedTier"],
+  ["toldSecond", "announcedSecond"],
+  ["toldRatio", "alertedRatio"],
+  ["standing", "liquidationRanges"],
+  ["telling", "announcementRanges"]
+])
 
 /**
  * Objects that are not written: the configuration and values read from it, the order table, the client id index, the
@@ -21,8 +31,8 @@ const outside = (state: State): ReadonlyArray<object> => [
   state.config,
   state.links,
   state.orders,
-  state.standing,
-  state.telling,
+  state.liquidationRanges,
+  state.announcementRanges,
   ...state.markets.flatMap(({ market, rules, tiers, limits, book }) => [market, rules, tiers, limits, book]),
   // later ones follow, so that older snapshots refer to the same objects
   state.expiries,
@@ -45,7 +55,7 @@ export const dump = (state: State): Buffer => {
     open: state.orders.all(),
     resting: state.markets.map((market) => restingOrders(state, market))
   }
-  return StateCodec.write(written, { outside: outside(state), omit: OMIT })
+  return StateCodec.write(written, outside(state))
 }
 
 /**
@@ -54,7 +64,7 @@ export const dump = (state: State): Buffer => {
  */
 export const load = (config: EngineConfig, bytes: Uint8Array, links: ClientIdIndex): State => {
   const fresh = initial(config, links)
-  const { state: read, open, resting } = StateCodec.read(bytes, outside(fresh)) as Written
+  const { state: read, open, resting } = StateCodec.read(bytes, outside(fresh), RENAMED) as Written
   // earlier snapshots have the queues as sorted arrays
   const state: State = Object.assign(read, { expiries: fresh.expiries, met: fresh.met })
   state.markets.forEach((market, i) => Object.assign(market, { triggers: fresh.markets[i]!.triggers }))
@@ -68,8 +78,8 @@ export const load = (config: EngineConfig, bytes: Uint8Array, links: ClientIdInd
   })
   for (const { holders } of state.markets)
     for (const holding of holders) {
-      state.standing.invalidate(holding)
-      state.telling.invalidate(holding)
+      state.liquidationRanges.invalidate(holding)
+      state.announcementRanges.invalidate(holding)
     }
   return state
 }

@@ -190,7 +190,7 @@ export interface Order {
   closedPnl: Decimal.Scaled | undefined
   status: OrderStatus
   /** status in the last event of the order */
-  told: OrderStatus
+  announcedStatus: OrderStatus
   cancelType: CancelType
   rejectReason: RejectReason
   rejectMessage: string | undefined
@@ -227,12 +227,12 @@ export interface MarketPosition {
   /**
    * mark of the last position event, and the distance in ticks at which the PnL has moved by 1 % of the initial margin
    */
-  toldTicks: number
-  toldStep: number
+  announcedTicks: number
+  announcedStep: number
   /** risk tier of the last position event; it decides the initial margin rate */
-  toldTier: number
+  announcedTier: number
   /** engine second of the last event caused by the mark alone; −1 before the first */
-  toldSecond: number
+  announcedSecond: number
   /** the record has changed for a reason outside its market, and no event has shown the change yet */
   outdated: boolean
   /** engine second of the last event for such a change; −1 before the first */
@@ -275,7 +275,7 @@ export interface Pool {
   reason: AdlTriggerReason
   ratio: Decimal.Scaled
   /** ratio of the last alert */
-  toldRatio: Decimal.Scaled
+  alertedRatio: Decimal.Scaled
   /** rolling maxima of realised + unrealised PnL, oldest and largest first */
   readonly peaks: Array<PeakSample>
   updatedMs: number
@@ -332,11 +332,11 @@ export interface State {
   readonly config: EngineConfig
   readonly links: ClientIdIndex
   /**
-   * mark ranges within which no position needs a liquidation check (`standing`) or a position event (`telling`);
+   * mark ranges within which no position needs a liquidation check or a position event;
    * derived from the positions
    */
-  readonly standing: PriceThresholdIndex<MarketPosition>
-  readonly telling: PriceThresholdIndex<MarketPosition>
+  readonly liquidationRanges: PriceThresholdIndex<MarketPosition>
+  readonly announcementRanges: PriceThresholdIndex<MarketPosition>
   readonly markets: ReadonlyArray<MarketState>
   readonly marketOf: Map<string, MarketState>
   /** sub-accounts that are not deleted, in the order they were opened */

@@ -11,13 +11,6 @@ export class StateCodecError extends Error {
   override readonly name = "StateCodecError"
 }
 
-export interface StateCodecOptions {
-  /** Objects that are not written; the reader gets their counterparts in the same order. */
-  readonly outside: ReadonlyArray<object>
-  /** Keys whose values are not written; they are read as undefined. */
-  readonly omit: ReadonlySet<string>
-}
-
 const Tag = {
   UNDEFINED: 0,
   NULL: 1,
@@ -91,8 +84,11 @@ class ByteWriter {
   }
 }
 
-/** Serializes a graph. Throws {@link StateCodecError} with the path of a value that is not plain data. */
-export const write = (root: unknown, { outside, omit }: StateCodecOptions): Buffer => {
+/**
+ * Serializes a graph. `outside`: objects that are not written; the reader gets their counterparts in the same order.
+ * Throws {@link StateCodecError} with the path of a value that is not plain data.
+ */
+export const write = (root: unknown, outside: ReadonlyArray<object>): Buffer => {
   const out = new ByteWriter()
   const seen = new Map<object, number>()
   const strings = new Map<string, number>()
@@ -164,10 +160,7 @@ export const write = (root: unknown, { outside, omit }: StateCodecOptions): Buff
         out.tag(Tag.OBJECT)
         out.natural(shape.number)
       }
-      for (const key of keys) {
-        if (omit.has(key)) out.tag(Tag.UNDEFINED)
-        else at(key, (value as Record<string, unknown>)[key])
-      }
+      for (const key of keys) at(key, (value as Record<string, unknown>)[key])
     }
   }
 
@@ -199,8 +192,15 @@ export const write = (root: unknown, { outside, omit }: StateCodecOptions): Buff
   return out.done()
 }
 
-/** Deserializes a graph. Throws {@link StateCodecError} where {@link write} did not produce the bytes. */
-export const read = (bytes: Uint8Array, outside: ReadonlyArray<object>): unknown => {
+/**
+ * Deserializes a graph. `renamed`: the names of keys that were written under earlier names. Throws
+ * {@link StateCodecError} where {@link write} did not produce the bytes.
+ */
+export const read = (
+  bytes: Uint8Array,
+  outside: ReadonlyArray<object>,
+  renamed: ReadonlyMap<string, string> = new Map()
+): unknown => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const seen: Array<object> = []
   const strings: Array<string> = []
@@ -299,7 +299,10 @@ export const read = (bytes: Uint8Array, outside: ReadonlyArray<object>): unknown
       }
       case Tag.SHAPE: {
         const keys: Array<string> = []
-        for (let left = natural(); left > 0; left--) keys.push(text())
+        for (let left = natural(); left > 0; left--) {
+          const key = text()
+          keys.push(renamed.get(key) ?? key)
+        }
         shapes.push(keys)
         return object(keys)
       }

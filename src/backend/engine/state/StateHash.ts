@@ -28,7 +28,7 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.fees,
   order.closedPnl,
   order.status,
-  order.told,
+  order.announcedStatus,
   order.createType,
   order.stopType,
   order.expireMs,
@@ -46,6 +46,22 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.resting
 ]
 
+/** Converts bigints to text first: JSON.stringify without a replacer is several times faster. */
+const plain = (value: unknown): unknown =>
+  typeof value === "bigint"
+    ? `${value}n`
+    : typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.entries(value).map(([key, part]) => [key, plain(part)])
+      : value
+
+/** Names in the hashes of existing journals, where fields have been renamed since. */
+const HASHED_NAMES: Readonly<Record<string, string>> = {
+  announcedTicks: "toldTicks",
+  announcedStep: "toldStep",
+  announcedTier: "toldTier",
+  announcedSecond: "toldSecond"
+}
+
 const holdingLine = (holding: MarketPosition): unknown => {
   const {
     market: _market,
@@ -56,16 +72,8 @@ const holdingLine = (holding: MarketPosition): unknown => {
     figuresMark: _mark,
     ...rest
   } = holding
-  return rest
+  return Object.entries(rest).map(([name, part]) => [HASHED_NAMES[name] ?? name, plain(part)])
 }
-
-/** Converts bigints to text first: JSON.stringify without a replacer is several times faster. */
-const plain = (value: unknown): unknown =>
-  typeof value === "bigint"
-    ? `${value}n`
-    : typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.entries(value).map(([key, part]) => [key, plain(part)])
-      : value
 
 /** Characters per update of the digest. */
 const HASH_CHUNK = 1 << 16
@@ -134,8 +142,8 @@ export const hashSlices = function* (state: State): Slices<string> {
     }
   }
   for (const pool of state.pools) {
-    const { received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed } = pool
-    line("pool", received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed)
+    const { received, paid, obligation, mode, reason, ratio, alertedRatio, updatedMs, changed } = pool
+    line("pool", received, paid, obligation, mode, reason, ratio, alertedRatio, updatedMs, changed)
     line("inventory", pool.holding.account.wallet, pool.holding.account.updatedMs, holdingLine(pool.holding))
     for (const { minute, value } of pool.peaks) line("peak", minute, value)
   }
