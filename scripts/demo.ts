@@ -5,7 +5,7 @@
  * GATEWAY_URL names the gateway; default http://127.0.0.1:3010.
  */
 import { Effect } from "effect"
-import { Client, type Feed, Wallet } from "../src/client/index.ts"
+import { catchReason, Client, type Feed, Wallet } from "../src/client/index.ts"
 import * as Decimal from "../src/domain/Decimal.ts"
 
 const baseUrl = process.env["GATEWAY_URL"] ?? "http://127.0.0.1:3010"
@@ -21,10 +21,14 @@ const paint = (name: Name) => `${name === "Alice" ? colour.alice : colour.bob}${
 const say = (text: string) => console.log(text)
 const chapter = (text: string) => say(`\n${colour.bold}${text}${colour.off}`)
 
+/** Shortens long texts, and leaves out what Effect notes on an error. */
 const short = (value: unknown): string =>
-  JSON.stringify(value, (key, item) =>
-    typeof item === "string" && item.length > 24 && key !== "message" ? `${item.slice(0, 10)}…${item.slice(-4)}` : item
-  )
+  JSON.stringify(value, (key, item) => {
+    if (key.startsWith("~effect")) return undefined
+    return typeof item === "string" && item.length > 24 && key !== "message"
+      ? `${item.slice(0, 10)}…${item.slice(-4)}`
+      : item
+  })
 
 /** Prints a request with its answer. */
 const ask = <A, E>(name: Name, what: string, body: unknown, effect: Effect.Effect<A, E>) =>
@@ -58,6 +62,9 @@ const listen = (name: Name) => (event: Feed.FeedEvent) => {
   const { list, seq } = event.data as { readonly list: ReadonlyArray<object>; readonly seq: number }
   for (const record of list) say(`${paint(name)} ⚡ ${event.topic} #${seq}: ${pick(record, ...keys)}`)
 }
+
+/** The offer is open to everybody on the market. */
+const taken = () => Effect.sync(() => say("      other traders have taken the rest of the offer"))
 
 const arrive = Effect.fnUntraced(function* (name: Name) {
   const { wallet } = Wallet.generate()
@@ -106,16 +113,27 @@ const story = Effect.gen(function* () {
   yield* Effect.sleep(EVENTS_MS)
 
   chapter("Bob takes a part of it")
-  const bid = { ...offer, sub_account_address: bob.vault, side: "Buy" as const, qty: "0.015", order_link_id: "bob-1" }
+  const bid = {
+    ...offer,
+    sub_account_address: bob.vault,
+    side: "Buy" as const,
+    qty: "0.015",
+    time_in_force: "IOC" as const,
+    order_link_id: "bob-1"
+  }
   yield* ask("Bob", "POST /order/create", bid, bob.client.order.create({ payload: bid }))
   yield* Effect.sleep(EVENTS_MS)
 
   chapter("Alice amends what is left, then takes it back")
   const less = { sub_account_address: alice.vault, symbol: SYMBOL, order_link_id: "alice-1", qty: "0.018", order_iv: 1 }
-  yield* ask("Alice", "POST /order/amend", less, alice.client.order.amend({ payload: less }))
+  yield* ask("Alice", "POST /order/amend", less, alice.client.order.amend({ payload: less })).pipe(
+    catchReason("OrderAlreadyClosed", taken)
+  )
   yield* Effect.sleep(EVENTS_MS)
   const back = { sub_account_address: alice.vault, symbol: SYMBOL, order_link_id: "alice-1" }
-  yield* ask("Alice", "POST /order/cancel", back, alice.client.order.cancel({ payload: back }))
+  yield* ask("Alice", "POST /order/cancel", back, alice.client.order.cancel({ payload: back })).pipe(
+    catchReason("OrderAlreadyClosed", taken)
+  )
   yield* Effect.sleep(EVENTS_MS)
 
   chapter("Bob closes at the market")
@@ -138,7 +156,8 @@ const story = Effect.gen(function* () {
     say(`${paint(name as Name)} ${pick(balances.list[0]!, "wallet_balance", "equity", "available_balance")}`)
     for (const position of positions.list)
       say(`      position: ${pick(position, "side", "size", "avg_price", "liq_price")}`)
-    say(`      executions: ${executions.list.map((e) => `${e.side} ${e.exec_qty} at ${e.exec_price}`).join("; ")}`)
+    const fills = executions.list.map((e) => `${e.side} ${e.exec_qty} at ${e.exec_price}`)
+    say(`      executions: ${fills.join("; ") || "none"}`)
   }
   say("")
 })
