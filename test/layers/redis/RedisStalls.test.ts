@@ -35,10 +35,14 @@ const fake = async (silent: string | undefined) => {
       state.open--
       sockets.delete(socket)
     })
+    // replies have the order of their commands: none follows one that is missing
+    let isSilent = false
     socket.on("data", (bytes) => {
       for (const command of commandsOf(bytes.toString())) {
-        if (command === state.silent) state.received++
-        else socket.write(answers[command] ?? "+OK\r\n")
+        if (command === state.silent) {
+          state.received++
+          isSilent = true
+        } else if (!isSilent) socket.write(answers[command] ?? "+OK\r\n")
       }
     })
   })
