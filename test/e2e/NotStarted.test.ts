@@ -1,6 +1,8 @@
 /** A start that fails names the setting, what it accepts, and what the system reported. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect } from "effect"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll } from "vitest"
 import { serve } from "../../src/Serve.ts"
 import { temporaryFolder } from "../../verification/harness/Programs.ts"
@@ -33,4 +35,22 @@ describe("a gateway that does not start", () => {
         )
       )
     )
+
+  for (const name of ["accounts.sqlite", "history.sqlite", "nonces.sqlite"])
+    it.live(`names ${name} where it is damaged, and what to do`, () => {
+      const damaged = temporaryFolder("damaged")
+      const path = join(damaged.path, name)
+      writeFileSync(path, "damaged".repeat(1_000))
+      return Effect.gen(function* () {
+        const { message } = yield* Effect.flip(serve)
+        const texts = [path, "file is not a database", 'docs/operations/backup.md, "Another damaged file"']
+        for (const text of texts) assert.include(message, text)
+      }).pipe(
+        Effect.provideService(
+          ConfigProvider.ConfigProvider,
+          ConfigProvider.fromUnknown({ DATA_DIR: damaged.path, PORT: "0", LOG_LEVEL: "error" })
+        ),
+        Effect.ensuring(Effect.sync(() => damaged.remove()))
+      )
+    })
 })

@@ -22,17 +22,25 @@ export interface Options {
   readonly synchronous: "FULL" | "NORMAL"
 }
 
-/** The error of a failed statement. */
-export const failure = (cause: unknown, operation: string) => {
+/** SQLITE_CORRUPT and SQLITE_NOTADB, the low bytes of the codes of a damaged file. */
+const DAMAGED: ReadonlySet<number> = new Set([11, 26])
+
+/** The error of a failed statement on a database file. */
+export const failure = (filename: string, cause: unknown, operation: string) => {
   // node:sqlite reports the extended code as `errcode`; 1555 is a violation of the primary key
   const errcode = (cause as { readonly errcode?: number }).errcode
-  const props = { cause, message: cause instanceof Error ? cause.message : "sqlite failed", operation }
+  const reported = cause instanceof Error ? cause.message : "sqlite failed"
+  const message =
+    errcode !== undefined && DAMAGED.has(errcode & 0xff)
+      ? `${filename} is damaged: ${reported}; see docs/operations/backup.md, "Another damaged file"`
+      : reported
+  const props = { cause, message, operation }
   return new SqlError.SqlError({
     reason:
       errcode === 1555
         ? new SqlError.UniqueViolation({ ...props, constraint: "PRIMARY KEY" })
-        : SqlError.classifySqliteError(Object.assign(new Error(props.message, { cause }), { errno: errcode }), {
-            message: props.message,
+        : SqlError.classifySqliteError(Object.assign(new Error(message, { cause }), { errno: errcode }), {
+            message,
             operation
           })
   })
@@ -47,8 +55,10 @@ const parameter = (value: unknown): SQLInputValue => {
 class Connection implements SqlConnection.Connection {
   private readonly statements = new Map<string, StatementSync>()
   readonly database: DatabaseSync
-  constructor(database: DatabaseSync) {
+  private readonly filename: string
+  constructor(database: DatabaseSync, filename: string) {
     this.database = database
+    this.filename = filename
   }
   private prepare(sql: string): StatementSync {
     const known = this.statements.get(sql)
@@ -65,7 +75,7 @@ class Connection implements SqlConnection.Connection {
         statement.setReturnArrays(arrays)
         return statement.all(...params.map(parameter)) as ReadonlyArray<unknown>
       },
-      catch: (cause) => failure(cause, "execute")
+      catch: (cause) => failure(this.filename, cause, "execute")
     })
   }
   readonly execute: SqlConnection.Connection["execute"] = (sql, params, transformRows) => {
@@ -88,7 +98,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       if (options.filename !== ":memory:") PrivateFiles.database(options.filename)
       return new DatabaseSync(options.filename, { timeout: BUSY_TIMEOUT_MS })
     },
-    catch: (cause) => failure(cause, "connect")
+    catch: (cause) => failure(options.filename, cause, "connect")
   })
   yield* Scope.addFinalizer(
     scope,
@@ -96,10 +106,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   )
   yield* Effect.try({
     try: () => database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous};`),
-    catch: (cause) => failure(cause, "connect")
+    catch: (cause) => failure(options.filename, cause, "connect")
   })
   const acquirers = SqlClient.makeSqliteAcquirers({
-    connection: Effect.succeed(new Connection(database)),
+    connection: Effect.succeed(new Connection(database, options.filename)),
     semaphore: Semaphore.makeUnsafe(1),
     isTransaction: (connection) => connection.database.isTransaction
   })

@@ -41,8 +41,10 @@ class CommitThread {
   private readonly texts = new Map<string, number>()
   private readonly waiting = new Map<number, (result: Result) => void>()
   private ids = 0
+  private readonly filename: string
 
   constructor(data: CommitThreadData) {
+    this.filename = data.filename
     this.worker = new Worker(entry, { workerData: data, name: "commits" })
     this.worker.on("message", (reply: CommitReply) => {
       const resume = this.waiting.get(reply.id)
@@ -50,7 +52,11 @@ class CommitThread {
       resume?.(
         "failure" in reply
           ? Effect.fail(
-              failure(Object.assign(new Error(reply.failure.message), { errcode: reply.failure.errcode }), "commit")
+              failure(
+                this.filename,
+                Object.assign(new Error(reply.failure.message), { errcode: reply.failure.errcode }),
+                "commit"
+              )
             )
           : Effect.succeed(reply.isDone)
       )
@@ -60,7 +66,7 @@ class CommitThread {
   }
   private end(cause: unknown): void {
     this.isOver = true
-    for (const resume of this.waiting.values()) resume(Effect.fail(failure(cause, "commit")))
+    for (const resume of this.waiting.values()) resume(Effect.fail(failure(this.filename, cause, "commit")))
     this.waiting.clear()
   }
   private send(request: CommitRequest): void {
