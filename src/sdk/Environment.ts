@@ -61,7 +61,7 @@ export const joined = (...signals: ReadonlyArray<AbortSignal | undefined>) => {
   })
   return {
     signal: controller.signal,
-    abort: (reason?: unknown): void => controller.abort(reason),
+    abort: (reason: unknown): void => controller.abort(reason),
     free: (): void => frees.forEach((free) => free())
   }
 }

@@ -95,7 +95,7 @@ export const connect = async (options: Options): Promise<Exchange> => {
   const environment: Environment = { ...here(), ...options.environment }
   const { abort, free, signal } = joined(options.signal)
   const close = (): void => {
-    abort()
+    abort(new DOMException("the client is closed", "AbortError"))
     free()
   }
   const clock = new ServerClock(environment)
