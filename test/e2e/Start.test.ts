@@ -4,6 +4,7 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
+import { defaults } from "../../src/layers/node/HttpServer.ts"
 import { startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
 
@@ -13,6 +14,8 @@ const CLIENTS = 100
 const STEP_MS = 10
 /** Time limit for the open port and for each response, in ms. */
 const WAIT_MS = 60_000
+/** Time after which a held connection may be closed, in ms; its timer may begin a little before the client's. */
+const HELD_MS = defaults.early_ms - 100
 
 const folder = mkdtempSync(join(tmpdir(), "gateway-start-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -37,11 +40,12 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 interface Client {
   /** Resolves when it is connected or refused. */
   readonly connected: Promise<boolean>
-  /** Everything that it received. */
-  readonly answer: Promise<string>
+  /** Everything that it received, and the time until its connection was closed, in ms. */
+  readonly answer: Promise<{ readonly text: string; readonly ms: number }>
 }
 
 const ask = (port: number): Client => {
+  const began = performance.now()
   const socket = connect(port, "127.0.0.1", () =>
     socket.write("GET /api/v1/market/time HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n")
   )
@@ -52,7 +56,7 @@ const ask = (port: number): Client => {
     connected: new Promise((resolve) =>
       socket.once("connect", () => resolve(true)).once("error", () => resolve(false))
     ),
-    answer: new Promise((resolve) => socket.once("close", () => resolve(text)))
+    answer: new Promise((resolve) => socket.once("close", () => resolve({ text, ms: performance.now() - began })))
   }
 }
 
@@ -78,10 +82,12 @@ describe("a start", () => {
       }
       const answers = await Promise.all(clients.map(({ answer }) => answer))
       assert.strictEqual(answers.length, 2 * CLIENTS)
+      // on a busy machine the load takes longer than a connection is held
       assert.deepStrictEqual(
-        answers.filter((text) => !text.startsWith("HTTP/1.1 200 OK\r\n")),
+        answers.filter(({ ms, text }) => !text.startsWith("HTTP/1.1 200 OK\r\n") && !(text === "" && ms >= HELD_MS)),
         []
       )
+      assert.isTrue(answers.some(({ text }) => text !== ""))
     } finally {
       writeFileSync(word, "")
       await (await starting).stop()
