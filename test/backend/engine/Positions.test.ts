@@ -189,6 +189,8 @@ describe("Isolated positions", () => {
     assert.deepInclude(preview("10"), { ok: true })
     assert.deepInclude(preview("20"), { ok: true, required: preview("20").required })
     assert.strictEqual(statusOf(leverage("9.99")).reason, "InsufficientBalance")
+    // 60000 × 0.5 / 10 is exactly the position's margin
+    for (const text of ["20", "10"]) ackOf(leverage(text))
     // a part of the margin is released with a part of the position
     const sold = trade(SELL, "0.2", "61000")
     assert.strictEqual(position().isolated_margin, "1800")
