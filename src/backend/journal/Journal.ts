@@ -11,9 +11,9 @@
  * - `forks`: the histories that restores began ({@link Fork}).
  * - `blocks`: the entries of a turn in rows of about 64 KiB ({@link Block}). A checksum over all entries so far locates
  *   altered or lost entries.
- * - `command_ids`: the positions of the ids of the last 24 h ({@link CommandIds}).
+ * - `command_ids`: the positions of the ids of the last 24 h ({@link CommandIds}, {@link PortionTable}).
  * - `links`: order ids by order_link_id, permanent ({@link LinkIndex}).
- * - `transfers`: transfers by id and version, permanent.
+ * - `transfers`: transfers by id and version, permanent ({@link TransferIndex}).
  * - `checkpoints`: the state hash at a position, which a replay must reproduce.
  */
 import { existsSync } from "node:fs"
@@ -23,17 +23,7 @@ import { crc32 } from "node:zlib"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import { Command } from "../../proto/gateway/v1/sequencer.ts"
 import { Block, type BlockEntry, entriesOf } from "./Block.ts"
-import {
-  CommandIds,
-  emptyPortion,
-  hashOf,
-  PORTION,
-  PORTION_BYTES,
-  type Portion,
-  portionOf,
-  PORTIONS_MAX,
-  put
-} from "./CommandIds.ts"
+import { CommandIds, emptyPortion, hashOf, PORTION, type Portion, portionOf, PORTIONS_MAX, put } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
 import * as HeadWitness from "./HeadWitness.ts"
 import { JournalError, openError, RECOVERY_HINT } from "./JournalError.ts"
@@ -49,6 +39,8 @@ import {
   writeFork
 } from "./JournalSchema.ts"
 import * as LinkIndex from "./LinkIndex.ts"
+import { PortionTable } from "./PortionTable.ts"
+import { TransferIndex, type TransferVersion } from "./TransferIndex.ts"
 
 /** A repeated command_id gets the stored result for this long. Source: docs/contract/boundary.md#command-ids. */
 export const COMMAND_ID_RETENTION_MS = 24 * 60 * 60 * 1000
@@ -128,22 +120,6 @@ const toEntry = (position: number, entry: BlockEntry, chain: number): Entry => (
   chain
 })
 
-/** The checksum of a portion of ids. */
-const portionChecksum = (portion: number, until_ms: number, ids: Uint8Array): number =>
-  crc32(ids, crc32(`${portion} ${until_ms}`))
-
-/** Reads a stored portion; undefined where it is missing or damaged. */
-const readPortion = (number: number, row: Row | undefined): Portion | undefined => {
-  if (row === undefined) return undefined
-  const [ids, until_ms] = [row["ids"] as Uint8Array, row["until_ms"] as number]
-  if (ids.length !== PORTION_BYTES || portionChecksum(number, until_ms, ids) !== row["checksum"]) return undefined
-  return { number, table: new Uint32Array(ids.slice().buffer), until_ms }
-}
-
-/** The checksum of a transfer in the index. */
-const checksumOf = (user_id: string, transfer_id: string, seq: number, transfer: string): number =>
-  crc32(JSON.stringify([user_id, transfer_id, seq, transfer]))
-
 const toCheckpoint = (row: Row): Checkpoint => ({
   position: row["position"] as number,
   head_seq: row["head_seq"] as number,
@@ -221,10 +197,9 @@ export class Journal {
   private readonly insertStatement: StatementSync
   private readonly blockStatement: StatementSync
   private readonly chainStatement: StatementSync
-  private readonly findTransferStatement: StatementSync
-  private readonly insertTransferStatement: StatementSync
-  private readonly insertPortionStatement: StatementSync
   private readonly links: LinkIndex.LinkIndex
+  private readonly transfers: TransferIndex
+  private readonly portions: PortionTable
   private readonly block = new Block()
   /** Loaded on first use: only a writer needs it. */
   private commandIds: CommandIds | undefined
@@ -260,15 +235,8 @@ export class Journal {
     )
     this.chainStatement = db.prepare("SELECT chain FROM blocks WHERE position = ?")
     this.links = new LinkIndex.LinkIndex(db, path)
-    this.findTransferStatement = db.prepare(
-      "SELECT seq, transfer, checksum FROM transfers WHERE user_id = ? AND transfer_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
-    )
-    this.insertTransferStatement = db.prepare(
-      "INSERT INTO transfers (user_id, transfer_id, seq, transfer, checksum) VALUES (?, ?, ?, ?, ?)"
-    )
-    this.insertPortionStatement = db.prepare(
-      "INSERT OR REPLACE INTO command_ids (portion, until_ms, ids, checksum) VALUES (?, ?, ?, ?)"
-    )
+    this.transfers = new TransferIndex(db, path)
+    this.portions = new PortionTable(db)
     const { chain, position } = this.end()
     this.last = this.committed = this.sealed = position
     this.chain = this.committedChain = chain
@@ -520,23 +488,14 @@ export class Journal {
     this.links.add(account, link, order_id)
   }
 
-  /** The latest version of a user's transfer before the event `seq`: its JSON, and the seq of that version. */
-  findTransfer(user_id: string, transfer_id: string, seq: number): { seq: number; transfer: string } | undefined {
-    const row = this.findTransferStatement.get(user_id, transfer_id, seq) as Row | undefined
-    if (row === undefined) return undefined
-    const found = { seq: row["seq"] as number, transfer: row["transfer"] as string }
-    // a misplaced row would look like a repeated id, and no checksum of the entries would detect it
-    if (row["checksum"] !== checksumOf(user_id, transfer_id, found.seq, found.transfer))
-      throw new JournalError({
-        message: `${this.path} is damaged: transfer ${transfer_id} in its index does not match its checksum. ${RECOVERY_HINT}`
-      })
-    return found
+  /** The latest version of a user's transfer before the event `seq`. */
+  findTransfer(user_id: string, transfer_id: string, seq: number): TransferVersion | undefined {
+    return this.transfers.find(user_id, transfer_id, seq)
   }
 
   /** Stores the version of a transfer after the event `seq`, in the open transaction. */
   addTransfer(user_id: string, transfer_id: string, seq: number, transfer: string): void {
-    const checksum = checksumOf(user_id, transfer_id, seq, transfer)
-    this.insertTransferStatement.run(user_id, transfer_id, seq, transfer, checksum)
+    this.transfers.add(user_id, transfer_id, seq, transfer)
   }
 
   checkpoints(): ReadonlyArray<Checkpoint> {
@@ -587,10 +546,9 @@ export class Journal {
 
   /** Loads the portions of the last 24 h, newest first: from their table, otherwise from the entries. */
   private readPortions(): ReadonlyArray<Portion> {
-    const statement = this.db.prepare("SELECT until_ms, ids, checksum FROM command_ids WHERE portion = ?")
     const portions: Array<Portion> = []
     for (let number = portionOf(this.last); number >= 0 && portions.length < PORTIONS_MAX; number--) {
-      const portion = readPortion(number, statement.get(number) as Row | undefined) ?? this.scanPortion(number)
+      const portion = this.portions.read(number) ?? this.scanPortion(number)
       if (portions.length > 0 && portion.until_ms < portions[0]!.until_ms - COMMAND_ID_RETENTION_MS) break
       portions.push(portion)
     }
@@ -616,11 +574,6 @@ export class Journal {
     return portion
   }
 
-  private writePortion({ number, table, until_ms }: Portion): void {
-    const ids = new Uint8Array(table.buffer)
-    this.insertPortionStatement.run(number, until_ms, ids, portionChecksum(number, until_ms, ids))
-  }
-
   /** Begins a turn. A copy keeps its transaction open over several turns, until {@link settle}. */
   begin(): void {
     if (this.isBegun) return
@@ -632,7 +585,7 @@ export class Journal {
     const hash = command_id === null ? 0 : this.hashOf(command_id)
     if (this.block.isFullFor(command, result)) this.flush()
     const full = this.ids().add(this.last + 1, at_ms, hash, COMMAND_ID_RETENTION_MS)
-    if (full !== undefined) this.writePortion(full)
+    if (full !== undefined) this.portions.write(full)
     this.chain = crc32(this.block.add(at_ms, hash, command, result), this.chain)
     this.last++
   }
