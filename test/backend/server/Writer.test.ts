@@ -407,6 +407,11 @@ describe("Writer", () => {
         [1, 2]
       ]
     )
+    // its hash is not computed again either
+    let repeated = 0
+    journal.checkpoint = () => void repeated++
+    writer.stop()
+    assert.strictEqual(repeated, 0)
   })
 
   it("spends at most a twentieth of the time of its turns on checkpoints", async () => {
