@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
@@ -24,6 +24,30 @@ describe("NodeSqlite", () => {
       })
     )
   }
+
+  it.effect("names a file that a statement finds damaged", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "sqlite-"))),
+        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+      )
+      const filename = join(folder, "a.sqlite")
+      const on = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+        Effect.provide(effect, NodeSqlite.layer({ filename, synchronous: "FULL" }), { local: true })
+      yield* on(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`CREATE TABLE texts (text TEXT)`
+          for (let i = 0; i < 100; i++) yield* sql`INSERT INTO texts VALUES (${"text".repeat(100)})`
+        })
+      )
+      // the first page has the schema
+      const bytes = readFileSync(filename)
+      writeFileSync(filename, bytes.fill(0x55, 4_096))
+      const error = yield* on(Effect.flip(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT text FROM texts`)))
+      assert.include(error.message, `${filename} is damaged: database disk image is malformed; see docs/operations`)
+    })
+  )
 
   it.effect("runs transactions one after the other, and statements beside them too", () =>
     Effect.gen(function* () {

@@ -546,6 +546,19 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
       assert.strictEqual(await balance(fourth), 2)
     })
 
+    it("is refused when a gateway has seen its first event, though no copy has one", async () => {
+      const first = await backend("first")
+      await leads(first)
+      const left = ended(first)
+      const { epoch } = first
+      const { error } = await follow(first.client, 2, 1, epoch, undefined, { fork: epoch, checksum: undefined })
+      assert.deepStrictEqual(error?.metadata.get("error-reason"), ["Forked"])
+      assert.match((await left).message, /ends at event 0, but a gateway has seen event 1/u)
+      await stop(first)
+      const second = await backend("second")
+      assert.match((await ended(second)).message, /ends at event 0, but a gateway has seen event 1/u)
+    })
+
     it("ends the leader that had written the lost entries, also without commands", async () => {
       const way = await proxy()
       const directory = place()
