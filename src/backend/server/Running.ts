@@ -234,11 +234,12 @@ export const run = Effect.fnUntraced(function* <S, C>(
 
   const metrics = yield* BackendMetrics.make
   const snapshotter = (options.snapshots ?? inThisThread(machine))(path)
-  const snapshots = new SnapshotSchedule({ journal, log, snapshotter, metrics, context })
+  const monotonic = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const snapshots = new SnapshotSchedule({ journal, log, snapshotter, metrics, monotonic, context })
 
   const engineClock = new EngineClock({
     wall,
-    monotonic: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
+    monotonic,
     at_ms: recovered.at_ms,
     onStep: (step_ms) => {
       metrics.clockStep()

@@ -54,6 +54,8 @@ export interface SnapshotScheduleOptions {
   readonly log: EventLog
   readonly snapshotter: Snapshotter
   readonly metrics: Pick<BackendMetrics, "snapshot" | "snapshotFailed">
+  /** Monotonic time in ms. */
+  readonly monotonic: () => number
   /** Where the logs go. */
   readonly context: Context.Context<never>
 }
@@ -81,14 +83,14 @@ export class SnapshotSchedule {
 
   /** Takes a snapshot of the journal's end, unless one is in progress or the pause after the last one is not over. */
   readonly take = (): void => {
-    const began = performance.now()
+    const { context, journal, log, metrics, monotonic, snapshotter } = this.options
+    const began = monotonic()
     if (this.isTaking || began < this.notBefore_ms) return
     this.isTaking = true
-    const { context, journal, log, metrics, snapshotter } = this.options
     const point = endOf(journal, log)
     const logged = Effect.tryPromise(() => snapshotter.take(point)).pipe(
       Effect.flatMap((taken) => {
-        const now = performance.now()
+        const now = monotonic()
         this.notBefore_ms = now + PAUSE * taken.dump_ms
         metrics.snapshot((now - began) / 1_000)
         return Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: taken.head.position }))

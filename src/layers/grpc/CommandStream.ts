@@ -110,9 +110,16 @@ const isWaiting = ({ state }: Pending): boolean => state === "waiting"
 /** Status codes with which the sequencer refuses a whole stream before it reads a command. */
 const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.UNIMPLEMENTED])
 
+export interface CommandStreamOptions {
+  /** Called when an open stream is lost, before the reconnect. */
+  readonly onLost?: () => void
+  /** A number from 0 to 1: spreads the reconnects of gateways by a fifth each way. */
+  readonly chance: () => number
+}
+
 export class CommandStream {
   private readonly channel: Channel
-  private readonly onLost: () => void
+  private readonly options: CommandStreamOptions
   private readonly timer: NodeJS.Timeout
   private readonly unsubscribe: () => void
   /** Removes the callback of the liveness probe; there is one while commands are pending. */
@@ -165,10 +172,9 @@ export class CommandStream {
   /** The one command that is tried while others fail fast. */
   private probe: Pending | undefined
 
-  /** `onLost` is called when an open stream is lost, before the reconnect. */
-  constructor(channel: Channel, onLost: () => void = () => {}) {
+  constructor(channel: Channel, options: CommandStreamOptions) {
     this.channel = channel
-    this.onLost = onLost
+    this.options = options
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
     this.unsubscribe = channel.onMove((isAlive) => (isAlive ? this.leave() : this.call?.cancel()))
     this.connect()
@@ -281,7 +287,7 @@ export class CommandStream {
         this.opened_ms = Infinity
         this.settle(error)
         if (this.closed) return
-        this.onLost()
+        this.options.onLost?.()
         this.reconnect()
       }
       call.on("error", lost)
@@ -305,7 +311,7 @@ export class CommandStream {
 
   private reconnect(): void {
     const pause = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(this.failures++, 16))
-    this.retry = setTimeout(() => this.connect(), pause * (0.8 + 0.4 * Math.random()))
+    this.retry = setTimeout(() => this.connect(), pause * (0.8 + 0.4 * this.options.chance()))
   }
 
   private schedule(): void {

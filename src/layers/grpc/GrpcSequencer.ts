@@ -3,7 +3,7 @@
  * Source: docs/contract/boundary.md#sequencer, #errors, #retries.
  */
 import { type ServiceError, status } from "@grpc/grpc-js"
-import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Random } from "effect"
 import { type Details, isReason, type Reason } from "../../domain/Reason.ts"
 import { refusalOf } from "../../domain/Grant.ts"
 import { type CommandStatus, SequencerService } from "../../proto/gateway/v1/sequencer.ts"
@@ -121,10 +121,13 @@ const convert =
 /** The port over a channel. */
 export const make = Effect.fnUntraced(function* (channel: Channel) {
   const clock = yield* Clock.Clock
+  const random = yield* Random.Random
   const meter = yield* CurrentMetricsRegistry
   const losses = meter.counter("gateway_stream_losses_total", { stream: "commands" })
   const stream = yield* Effect.acquireRelease(
-    Effect.sync(() => new CommandStream(channel, () => losses.add())),
+    Effect.sync(
+      () => new CommandStream(channel, { onLost: () => losses.add(), chance: () => random.nextDoubleUnsafe() })
+    ),
     (stream) => Effect.sync(() => stream.close())
   )
   meter.gauge("gateway_commands_pending", {}, () => stream.size)

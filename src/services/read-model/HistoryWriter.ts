@@ -166,7 +166,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
       if (backlog.divided !== undefined) yield* dropWritten(of)
       const batch = backlog.batch(COMMIT_EVENTS_MAX)
       const merged = mergeProjections(batch)
-      const began = performance.now()
+      const began = now()
       yield* stored.commit(merged).pipe(
         Effect.andThen(
           Effect.sync(() => {
@@ -177,7 +177,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
         // an earlier attempt that seemed to fail succeeded, or another gateway was first
         Effect.catchTag("ProjectionRefused", ({ position }) => of.align(position))
       )
-      commitTimes.observe((performance.now() - began) / 1_000)
+      commitTimes.observe((now() - began) / 1_000)
     }
     written(of)
     writtenEvents.add(Math.max(0, backlog.writtenSeq - before))

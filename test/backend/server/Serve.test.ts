@@ -10,7 +10,6 @@ import * as PostgresJournal from "../../../src/backend/journal/shared/PostgresJo
 import { journalPath, type SharedOptions } from "../../../src/backend/server/Running.ts"
 import type { Replay } from "../../../src/backend/server/EventStream.ts"
 import { CLOCK_MS } from "../../../src/backend/server/SequencerServer.ts"
-import { SNAPSHOT_ENTRIES } from "../../../src/backend/server/SnapshotSchedule.ts"
 import type {
   CommandAck,
   CommandResult,
@@ -20,7 +19,7 @@ import type {
 } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { until } from "../../../verification/harness/Wait.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
-import { deposit, fakeMachine, withdraw } from "../../doubles/FakeMachine.ts"
+import { deposit, fakeMachine, noReads, withdraw } from "../../doubles/FakeMachine.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 
 const server = Postgres.throwaway()
@@ -380,25 +379,17 @@ const contract = () => {
       journal.close()
     })
 
-    it("takes the next snapshot after twenty times the time that the state of the last one took", async () => {
-      const taken: Array<number> = []
-      const dump_ms = 50
-      const head = { epoch: "e", rules: "r", position: 1, at_ms: 0, chain: 0, state_hash: "" }
-      const take = async () => {
-        taken.push(performance.now())
-        return { head, dump_ms }
-      }
-      const { client } = await boot({ ...still, snapshots: () => ({ take, stop: () => {} }) })
-      const send = async () => {
-        for (let i = 0; i <= SNAPSHOT_ENTRIES; i += 1000)
-          await submitAll(client, [Array.from({ length: 1000 }, () => deposit(1))])
-      }
-      await send()
-      assert.strictEqual(taken.length, 1)
-      const deadline = performance.now() + 20_000
-      while (taken.length === 1 && performance.now() < deadline) await send()
-      assert.strictEqual(taken.length, 2)
-      assert.isAtLeast(taken[1]! - taken[0]!, 20 * dump_ms)
+    it("reports what it has applied, its lead and its money in its metrics", async () => {
+      const { client, metrics } = await boot({ ...still, reads: () => ({ ...noReads, feeAccount: () => 12.5 }) })
+      const values = () =>
+        ["journal_position", "head_seq", "queue_commands", "leads", "forks", "failed", "disk_full", "fee_account"].map(
+          (name) => Number(new RegExp(`^backend_${name} (\\S+)$`, "mu").exec(metrics())?.[1])
+        )
+      assert.deepStrictEqual(values(), [0, 0, 0, 1, 0, 0, 0, 12.5])
+      await submitAll(client, [[deposit(1), deposit(2)]])
+      assert.deepStrictEqual(values(), [2, 4, 0, 1, 0, 0, 0, 12.5])
+      const term = Number(/^backend_term (\d+)$/mu.exec(metrics())?.[1])
+      assert.strictEqual(term > 0, shared !== undefined)
     })
 
     it("uses the configuration of the journal when the settings differ", async () => {

@@ -33,7 +33,7 @@ const connect = async (options: { readonly secret?: string } = {}) => {
   scope = Effect.runSync(Scope.make())
   const endpoint = { address: `127.0.0.1:${proxy.port}`, secret: undefined, tls: undefined }
   const channel = await Effect.runPromise(Channel.make(endpoint).pipe(Scope.provide(scope)))
-  stream = new CommandStream(channel)
+  stream = new CommandStream(channel, { chance: () => 0.5 })
 }
 afterEach(async () => {
   stream.close()

@@ -25,7 +25,7 @@ beforeEach(() => {
   })
   const backend = new CommandChannel()
   calls = backend.calls
-  stream = new CommandStream(backend.channel)
+  stream = new CommandStream(backend.channel, { chance: () => 0.5 })
 })
 afterEach(() => {
   stream.close()
@@ -93,6 +93,25 @@ describe("Amendment 25: the time for which no command can be submitted", () => {
     vi.advanceTimersByTime(2_000)
     assert.strictEqual(stream.down_ms, 0)
   })
+})
+
+it("spreads the reconnects of gateways by a fifth each way, and doubles the pause after each failure, up to 250 ms", () => {
+  stream.close()
+  for (const [chance, pauses] of [
+    [0, [80, 160, 200, 200]],
+    [1, [120, 240, 300, 300]]
+  ] as const) {
+    const backend = new CommandChannel()
+    stream = new CommandStream(backend.channel, { chance: () => chance })
+    for (const [i, pause] of pauses.entries()) {
+      backend.calls.at(-1)!.emit("end")
+      vi.advanceTimersByTime(pause - 1)
+      assert.lengthOf(backend.calls, i + 1)
+      vi.advanceTimersByTime(1)
+      assert.lengthOf(backend.calls, i + 2)
+    }
+    stream.close()
+  }
 })
 
 describe("the capacity of a command stream", () => {

@@ -32,7 +32,7 @@ beforeEach(() => {
   backend = new CommandChannel()
   losses = 0
   outcomes = new Map()
-  stream = new CommandStream(backend.channel, () => losses++)
+  stream = new CommandStream(backend.channel, { chance: () => 0.5, onLost: () => losses++ })
 })
 afterEach(() => {
   stream.close()

@@ -270,7 +270,7 @@ describe.concurrent("the stream of commands", { timeout: 60_000 }, () => {
     test: (submit: (id: string) => Promise<Outcome>) => Promise<void>
   ): Promise<void> =>
     against({ sequencer: { submitStream } }, async ({ channel }) => {
-      const stream = new CommandStream(channel)
+      const stream = new CommandStream(channel, { chance: () => 0.5 })
       const submit = async (id: string) => {
         // the stream may take some time to open, which is not under test
         while (!stream.connected) await new Promise((resolve) => setTimeout(resolve, 5))

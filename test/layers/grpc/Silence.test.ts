@@ -38,7 +38,7 @@ describe("a sequencer that stops responding", () => {
     backend = await start(place.directory, { machine: { ...fakeMachine, tickMatters: () => false } })
     proxy = await FaultProxy.start(backend.port)
     channel = await open(proxy.port, scope)
-    stream = new CommandStream(channel)
+    stream = new CommandStream(channel, { chance: () => 0.5 })
   })
   afterEach(async () => {
     stream.close()

@@ -331,6 +331,24 @@ describe("gateways that share a history", () => {
     })
   )
 
+  it.effect("join what arrives within 100 ms in one commit again, after a read was served", () =>
+    Effect.gen(function* () {
+      const { a, tell } = yield* two
+      tell(balances(1, 1))
+      yield* eventually("shown", () => a.seq() === 1)
+      const read = yield* Effect.forkChild(a.reads.all)
+      yield* eventually("served", () => read.pollUnsafe() !== undefined)
+      const { commits } = a.state
+      for (let seq = 2; seq <= 11; seq++) {
+        tell(balances(seq, seq))
+        yield* TestClock.adjust("5 millis")
+      }
+      assert.strictEqual(a.state.commits, commits)
+      yield* eventually("written", () => a.written() === 11)
+      assert.strictEqual(a.state.commits, commits + 1)
+    })
+  )
+
   it.effect("read a user's current state before it is committed, and never an older one", () =>
     Effect.gen(function* () {
       const { a, b, tell } = yield* two
@@ -449,6 +467,45 @@ describe("a writer", () => {
       Effect.provide(
         HistoryWriter.layer().pipe(
           Layer.provide([Layer.fresh(SqliteStores.history), Layer.succeed(CurrentMetricsRegistry, metrics)])
+        )
+      )
+    )
+  })
+
+  it.effect("reports how many events are unwritten, and for how long", () => {
+    const metrics = new MetricsRegistry()
+    const reported = Effect.map(metrics.text, (text) =>
+      ["events", "seconds"].map((unit) => {
+        const name = `gateway_history_unwritten_${unit} `
+        return Number(
+          text
+            .split("\n")
+            .find((line) => line.startsWith(name))
+            ?.slice(name.length)
+        )
+      })
+    )
+    return Effect.gen(function* () {
+      const writer = yield* HistoryWriter
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      writer.begin(undefined)
+      assert.deepStrictEqual(yield* reported, [0, 0])
+      yield* TestClock.adjust("7 seconds")
+      writer.add(projecting.next("e1", balances(1, 3)))
+      yield* TestClock.adjust("2 seconds")
+      writer.add(projecting.next("e1", balances(4, 4)))
+      assert.deepStrictEqual(yield* reported, [4, 2])
+    }).pipe(
+      Effect.provide(
+        HistoryWriter.layer().pipe(
+          Layer.provide([
+            Layer.mock(History)({
+              position: Effect.succeed(undefined),
+              commit: () => new HistoryUnavailable({})
+            }),
+            Layer.succeed(CurrentMetricsRegistry, metrics),
+            Logger.layer([])
+          ])
         )
       )
     )
