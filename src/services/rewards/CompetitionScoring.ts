@@ -154,7 +154,7 @@ export class CompetitionScoring extends Context.Service<
           scored(competition, {
             sub_account_address,
             user_id: entry.user_id,
-            days: [...entry.days.values()].sort((a, b) => a.day - b.day)
+            days: [...entry.days.values()]
           })
         )
         return { before: [...before.values()], after }

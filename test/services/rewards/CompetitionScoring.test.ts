@@ -555,6 +555,13 @@ describe("a competition", () => {
       assert.lengthOf((yield* competitions.leaderboard(id, {})).data, 1)
       const granted = yield* rewards.list({ user_id: alice.user_id, status: undefined, limit: 10, after: undefined })
       assert.deepStrictEqual(granted, [])
+      const changed = yield* competitions.change(id, { description_md: "over" })
+      assert.deepInclude(changed, { description_md: "over", status: "finalized" })
+      const late = yield* Effect.flip(competitions.change(id, { status: "cancelled" }))
+      assert.deepInclude(late, {
+        reason: "CompetitionStarted",
+        message: "it was canceled concurrently, or its prizes are granted"
+      })
     })
   )
 
