@@ -1,9 +1,10 @@
 import { assert, describe, it } from "vitest"
 import { run } from "../../bench/Start.bench.ts"
+import { programOf } from "../../verification/harness/NodeProcess.ts"
 
 describe("the benchmark of starts", { timeout: 120_000 }, () => {
   it("sees the open port and the first response of each variant", async () => {
-    const rows = await run({ rounds: 1, variants: { gateway: ["src/cli/main.ts"] } })
+    const rows = await run({ rounds: 1, variants: { gateway: [programOf("src/cli/main.ts")] } })
     assert.deepStrictEqual(
       rows.map(({ name }) => name),
       ["floor", "gateway"]

@@ -4,7 +4,6 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -14,8 +13,9 @@ import { parse } from "../../src/domain/Decimal.ts"
 import { connect, type Exchange as Sdk, keyOf, newSeed } from "../../src/sdk/index.ts"
 import { exceeded, exposureOf } from "../../src/cli/mcp/TradingLimits.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { programOf } from "../../verification/harness/NodeProcess.ts"
 
-const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
+const PROGRAM = programOf("src/cli/main.ts")
 const SYMBOL = "BTC-USDC"
 
 /** Fields of results and failures that the tests read. */
