@@ -25,6 +25,26 @@ const layer = Metrics.layer.pipe(
   ])
 )
 
+it.effect("the durations of requests are counted by method, route and status", () =>
+  Effect.gen(function* () {
+    const { served, text } = yield* Metrics
+    const request = { method: "GET", route: "/time", status: 200, seconds: 0.01 }
+    served(request)
+    served({ ...request, seconds: 0.02 })
+    served({ ...request, status: 503 })
+    served({ ...request, method: "POST" })
+    const counts = [...(yield* text).matchAll(/^gateway_http_request_duration_seconds_count(\{.*\}) (\d+)$/gmu)]
+    assert.sameDeepMembers(
+      counts.map(([, labels, count]) => [labels, count]),
+      [
+        ['{method="GET",route="/time",status="200"}', "2"],
+        ['{method="GET",route="/time",status="503"}', "1"],
+        ['{method="POST",route="/time",status="200"}', "1"]
+      ]
+    )
+  }).pipe(Effect.provide(Layer.fresh(layer)))
+)
+
 describe("the gauges", () => {
   it.effect("show readiness, the leader, and the lag of a backend", () =>
     Effect.gen(function* () {

@@ -34,6 +34,35 @@ describe("a client message", () => {
     }
   })
 
+  it("has a reason for a missing field, another for a wrong one, and another for no JSON object", () => {
+    const reason = (message: unknown) => {
+      const found = read(JSON.stringify(message))
+      return found.op === "invalid" ? found.reason : found.op
+    }
+    for (const [message, expected] of [
+      [[{ op: "ping" }], "MalformedJson"],
+      [null, "MalformedJson"],
+      ["ping", "MalformedJson"],
+      [{}, "MissingField"],
+      [{ op: null }, "MissingField"],
+      [{ op: "" }, "InvalidField"],
+      [{ op: 1 }, "InvalidField"],
+      [{ op: "subscribe" }, "MissingField"],
+      [{ op: "subscribe", args: "" }, "MissingField"],
+      [{ op: "subscribe", args: "order" }, "InvalidField"],
+      [{ op: "subscribe", args: [] }, "InvalidField"],
+      [{ op: "subscribe", args: [5] }, "InvalidField"],
+      [{ op: "subscribe", args: Array.from({ length: 51 }, String) }, "LimitReached"]
+    ] as const)
+      assert.strictEqual(reason(message), expected, JSON.stringify(message))
+  })
+
+  it("takes a blank field as an absent one", () => {
+    const message = { op: "subscribe" as const, args: ["order"] }
+    for (const blank of [{ since: null }, { since: "" }, { req_id: "" }])
+      assert.deepStrictEqual(read(JSON.stringify({ ...message, ...blank })), message)
+  })
+
   it("that is wrong names the field, what is accepted and what was given", () => {
     const refused = (message: object) => {
       const found = read(JSON.stringify(message))

@@ -1,6 +1,6 @@
 /** The hub over a market and user streams that the test moves: what it counts, and what it leaves at its end. */
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { CurrentMetricsRegistry, layer as metrics } from "../../src/services/operations/MetricsRegistry.ts"
@@ -18,12 +18,14 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const { health, market, users } = new World()
+      const logged: Array<string> = []
       const scope = yield* Scope.make()
       const built = yield* Layer.buildWithScope(
         Layer.provideMerge(
           Hub.layer,
           Layer.mergeAll(
             metrics,
+            Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))]),
             Layer.succeed(MarketView, market.service),
             Layer.succeed(UserStreams, users.streams),
             Layer.succeed(BackendHealth, health)
@@ -71,6 +73,10 @@ it.effect(
       market.tell({ prints: undefined as never })
       market.tell({ prints: [market.trade(1, "60000")] })
       first.flush()
+      assert.deepStrictEqual(
+        logged.map((line) => line.split(",")[0]),
+        ["a feed failed"]
+      )
       assert.strictEqual(JSON.parse(written.get(first)!.at(-1)!).data.type, "update")
       assert.deepStrictEqual([market.followers, users.followers], [1, 1])
       yield* Scope.close(scope, Exit.void)

@@ -246,6 +246,16 @@ describe("kline of a market", () => {
     ])
   })
 
+  it("confirms what was sent last and the flat candles after it before a later one that closed", () => {
+    const { minute, shown, take } = setting()
+    take({ interval: "1", candle: minute(3, "7", true) })
+    assert.deepStrictEqual(shown, [
+      [1, "5", true],
+      [2, "5", true],
+      [3, "7", true]
+    ])
+  })
+
   it("confirms the oldest 100 candles of a long pause, and continues with the open one", () => {
     const { minute, shown, take, world } = setting()
     world.market.candle = minute(501, "5")

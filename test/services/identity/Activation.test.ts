@@ -302,6 +302,21 @@ describe("AccessCodeIssuer", () => {
   )
 
   test(
+    "revokes a code, and none where no code has the id",
+    Effect.gen(function* () {
+      const { issue, list, revoke } = yield* AccessCodeIssuer
+      const [code] = yield* issue({})
+      for (const unknown of ["00000000-0000-4000-8000-000000000000", "ALPHA"])
+        assert.deepInclude(yield* Effect.flip(revoke(unknown)), { reason: "AccessCodeNotFound" })
+      yield* revoke(code!.code_id)
+      assert.deepStrictEqual(
+        (yield* list({})).list.map(({ revoked }) => revoked),
+        [true]
+      )
+    }).pipe(Effect.provide(issuer))
+  )
+
+  test(
     "lists the codes by pages, newest first, and a last page that is full ends the list",
     Effect.gen(function* () {
       const { issue, list } = yield* AccessCodeIssuer

@@ -270,6 +270,17 @@ describe("a change", () => {
       assert.strictEqual(grant.ended, "revoked")
     }))
 
+  test("gives what it adds to the next request", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      const { hex } = Wallets.walletNo(50)
+      const { grant } = (yield* keys.find(hex))!.caller
+      yield* keys.update(USER, api_key_id, { ...nothing, scopes: ["read", "trade"] })
+      assert.deepStrictEqual((yield* keys.find(hex))!.caller.scopes, new Set(["read", "trade"] as const))
+      assert.isUndefined(grant.ended)
+    }))
+
   test("is complete though the caller leaves while it is written", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
@@ -396,6 +407,20 @@ describe("a change at another gateway", () => {
       assert.deepStrictEqual(key!.caller.scopes, new Set(["read"] as const))
       assert.strictEqual(yield* second.find(hex), key)
       assert.strictEqual(state.readings, 2)
+    }).pipe(Effect.scoped))
+
+  test("that comes between the ends of two reads is in the answer to the second one", () =>
+    Effect.gen(function* () {
+      const { first, second, state } = yield* fleet
+      const { api_key_id } = yield* first.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
+      const stop = (state.stop = new Stop())
+      const late = yield* Effect.forkChild(second.find(hex))
+      yield* stop.reached
+      state.stop = undefined
+      yield* second.find(hex)
+      yield* first.update(USER, api_key_id, { ...nothing, scopes: ["read"] })
+      yield* stop.release
+      assert.deepStrictEqual((yield* Fiber.join(late))!.caller.scopes, new Set(["read"] as const))
     }).pipe(Effect.scoped))
 
   test("that revokes a key while it is read here leaves no key in memory", () =>

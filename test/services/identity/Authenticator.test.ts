@@ -7,6 +7,7 @@ import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Ac
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import type { ApiKeyChange, NewApiKey } from "../../../src/services/identity/ApiKeyRules.ts"
 import { type AuthError, Authenticator, type SignedRequest } from "../../../src/services/identity/Authenticator.ts"
+import { BanList } from "../../../src/services/identity/BanList.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { CredentialLease } from "../../../src/services/identity/CredentialLease.ts"
 import { commandIdOf } from "../../../src/services/operations/Ids.ts"
@@ -489,6 +490,19 @@ describe("a signed request", () => {
       assert.strictEqual(yield* outcome(send({ ...away, signature: "11".repeat(64) })), "InvalidSignature")
       assert.strictEqual(yield* outcome(send(away)), "IpNotAllowed")
       assert.strictEqual(yield* outcome(send({ client_ip: "::ffff:192.0.2.200" })), "ok")
+    }))
+
+  test("of a banned user is refused as such, also where the ban has revoked its key", () =>
+    Effect.gen(function* () {
+      const { api_key_id } = yield* withKey()
+      const [bans, keys] = [yield* BanList, yield* ApiKeys]
+      const { root_address, user_id } = yield* send()
+      const refused = Effect.flip(send({ nonce: "nonce-0002" }))
+      yield* bans.put({ user_id, root_address, banned: true, reason: "", changed_time: NOW })
+      assert.deepInclude(yield* refused, { details: { cause: "banned" } })
+      yield* keys.revoke(user_id, api_key_id)
+      assert.deepInclude(yield* refused, { details: { cause: "banned" } })
+      assert.strictEqual(yield* outcome(send({ nonce: "nonce-0003" }, Wallets.walletNo(9))), "UnknownApiKey")
     }))
 
   test("is refused from the moment its key expires", () =>

@@ -176,6 +176,19 @@ describe("BackendReads", () => {
     )
   )
 
+  it.effect("reads a pool of which the stream has reported the alert alone", () =>
+    reading(({ apply, backend, markets, reads }) =>
+      Effect.gen(function* () {
+        apply(body.adl(alert()))
+        backend.instruments = [instrument()]
+        backend.pool = { pool: pool(), alert: alert() }
+        yield* reads.statics
+        yield* TestClock.adjust(0)
+        assert.deepStrictEqual(markets.view.pool(symbol), pool())
+      })
+    )
+  )
+
   it.effect("takes the answer to the fifth read of a pool", () =>
     reading(({ backend, markets, reads }) =>
       Effect.gen(function* () {

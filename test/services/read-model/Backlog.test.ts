@@ -57,7 +57,11 @@ describe("a backlog", () => {
     backlog.advance({ ...projections[2]!.position, seq: 9 })
     assert.isTrue(backlog.isEmpty)
     backlog.add(projections[2]!, 5)
-    assert.isTrue(backlog.isEmpty, "an entry up to the written seq")
+    assert.isTrue(backlog.isEmpty, "an entry below the written seq")
+    const exact = new Backlog(undefined)
+    exact.advance(projections[2]!.position)
+    exact.add(projections[2]!, 5)
+    assert.isTrue(exact.isEmpty, "an entry up to the written seq")
   })
 
   it("names the head of a user's stream that is written", () => {

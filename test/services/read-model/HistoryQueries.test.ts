@@ -115,6 +115,13 @@ describe("the lists", () => {
     }).pipe(Effect.provide(policies({})))
   )
 
+  it.effect("accept any market before the markets are loaded, and find no rows", () =>
+    Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      assert.deepInclude(yield* lists.orders(tokenCaller, { symbol: "BTC-USDC" }), { list: [], next_page_cursor: "" })
+    }).pipe(Effect.provide(policies({ markets: { instrument: () => undefined, instruments: () => [] } })))
+  )
+
   it.effect("show open orders with the position of the user stream that they hold", () => {
     const { asked, layer } = world()
     return Effect.gen(function* () {

@@ -60,6 +60,15 @@ describe("a limit that follows the delay", () => {
     assert.strictEqual(limit.value, 81)
   })
 
+  it("begins its first round with the first work item, not with its end", () => {
+    const limit = new AdaptiveLimit(options)
+    limit.reached()
+    limit.observe(1_000, 49)
+    assert.strictEqual(limit.value, 100, "49 ms of a round of 50")
+    limit.observe(1_001, 1)
+    assert.strictEqual(limit.value, 110)
+  })
+
   /** The limit of a server under as much load as it lets in: work takes limit / rate, and no less than `least_ms`. */
   const settled = (limit: AdaptiveLimit, rate: number, least_ms = 0): number => {
     let now = 0

@@ -290,6 +290,25 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 
+  it.effect("each of thousands of commands counts as shown once, while a later one is not shown", () => {
+    const world = new World()
+    const count = 4_098
+    return Effect.gen(function* () {
+      const { submit } = yield* Sequencer
+      for (let seq = 1; seq <= count; seq++)
+        yield* Effect.forkChild(
+          submit({ command_id: String(seq), user_id: "a", sub_account_address: "0xa", body: place })
+        )
+      yield* settle
+      for (let seq = 1; seq <= count; seq++) yield* world.answer(String(seq), Exit.succeed(seq))
+      yield* world.show(count - 1)
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 1)
+      yield* world.show(count)
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 0)
+      assert.strictEqual(yield* gauge("gateway_command_shown_seconds_count"), count)
+    }).pipe(Effect.provide(world.layer(fixed(count))))
+  })
+
   it.effect("slots of another numbering are given back when it ends", () => {
     const world = new World()
     return Effect.gen(function* () {

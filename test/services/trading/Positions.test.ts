@@ -113,6 +113,8 @@ describe("positions", () => {
       assert.deepStrictEqual(yield* refused({ stop_loss: "59000", sl_size: "0.1" }), ["InvalidField", "sl_size"])
       const partial = { stop_loss: "59000", tpsl_mode: "Partial" }
       assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "0.0001" }), ["NotMultipleOfStep", "sl_size"])
+      assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "0" }), ["OutOfRange", "sl_size"])
+      assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "100.001" }), ["OutOfRange", "sl_size"])
       assert.deepStrictEqual(commands, [])
       yield* stop({ take_profit: "62000", stop_loss: "0", tp_trigger_by: "MarkPrice" })
       yield* stop({ ...partial, sl_size: "0.1" })
@@ -143,6 +145,8 @@ describe("positions", () => {
           }
         ]
       )
+      // the limit of a limit order: a market order may have 30 at most
+      yield* stop({ ...partial, sl_size: "100" })
     }).pipe(Effect.provide(layer))
   })
 
