@@ -46,10 +46,12 @@ export const Nonce = Schema.String.check(
 })
 export const isNonce = (text: string): boolean => NONCE.test(text)
 
-const bytesOfBase64 = (text: string, length: number, alphabet: "base64" | "base64url"): Uint8Array | undefined => {
+/** Either alphabet; a text does not mix them. */
+const BASE64 = /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)$/u
+
+const bytesOfBase64 = (text: string, length: number): Uint8Array | undefined => {
   const bare = text.replace(/={1,2}$/u, "")
-  const pattern = alphabet === "base64" ? /^[A-Za-z0-9+/]+$/u : /^[A-Za-z0-9_-]+$/u
-  if (!pattern.test(bare)) return undefined
+  if (!BASE64.test(bare)) return undefined
   const padded = bare.length === text.length ? undefined : text.length % 4 === 0
   if (padded === false) return undefined
   const standard = bare.replaceAll("-", "+").replaceAll("_", "/")
@@ -70,7 +72,7 @@ export const bytesOfText = (text: string, length: number): Uint8Array | undefine
   if (digits.length === 2 * length) return /^[0-9a-fA-F]+$/u.test(digits) ? hexToBytes(digits.toLowerCase()) : undefined
   const bare = Math.ceil((length * 4) / 3)
   if (text.length !== bare && text.length !== Math.ceil(length / 3) * 4) return undefined
-  return bytesOfBase64(text, length, "base64") ?? bytesOfBase64(text, length, "base64url")
+  return bytesOfBase64(text, length)
 }
 
 /** The 32 bytes of a public key in any accepted form. */

@@ -264,6 +264,22 @@ describe("the bounds of margin", () => {
     assert.deepStrictEqual([closedOpenFee, rest.openFee], [4n, 6n])
   })
 
+  it("a fill through an Isolated position closes it, releases its margin, and locks that of the rest", () => {
+    const entry = { position: 3n, entryValue: 30n, openFee: 6n, isolatedMargin: 9n }
+    const fill = { size: -5n, value: 60n, fee: 5n, lock: (opened: bigint) => opened / 10n }
+    assert.deepStrictEqual(Margin.settle(entry, fill), {
+      entry: { position: -2n, entryValue: 24n, openFee: 2n, isolatedMargin: 2n },
+      closedSize: 3n,
+      closedEntryValue: 30n,
+      closedOpenFee: 6n,
+      closedFee: 3n,
+      realised: 6n,
+      released: 9n,
+      locked: 2n,
+      wallet: 8n
+    })
+  })
+
   it("at the liquidation price the equity covers the maintenance margin, and a tick beyond it does not", () => {
     const { ONE } = Decimal
     let shown = 0
