@@ -238,6 +238,31 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("loads the read model again after a failure within a batch, and its followers start anew", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const [streams, view] = [yield* UserStreams, yield* MarketView]
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.instrument()))
+      yield* reached(1)
+      const seen: Array<string> = []
+      streams.onRestart(() => seen.push("restart"))
+      streams.follow(alice, (events) => seen.push(...events.map(({ topic }) => topic)))
+      let isFaulty = true
+      view.follow(() => {
+        if (!isFaulty) return
+        isFaulty = false
+        throw new Error("a follower fails")
+      })
+      feed.tell(event(2, body.trades({ trade_id: "1" })))
+      yield* eventually("followed again", () => feed.followed.length === 2)
+      assert.deepStrictEqual(seen, ["restart"])
+      feed.tell(event(3, body.order()))
+      yield* reached(3)
+      assert.deepStrictEqual(seen, ["restart", "order"])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("follows a feed that ends again and again after longer pauses, until one lasts for ten seconds", () => {
     let follows = 0
     let lasts_ms = 0
