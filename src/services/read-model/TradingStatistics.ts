@@ -69,7 +69,7 @@ interface Day {
 export class TradingStatistics extends Context.Service<
   TradingStatistics,
   {
-    /** Ordered by sub-account, then day; days without a counted fill are omitted. */
+    /** Figures of each sub-account and day, in no order; days without a counted fill are omitted. */
     readonly days: (query: DaysQuery) => Effect.Effect<ReadonlyArray<DayFigures>, HistoryUnavailable>
     readonly statistics: (
       caller: Caller,
@@ -185,15 +185,7 @@ export class TradingStatistics extends Context.Service<
             add(user_id, execution.sub_account_address, Number(execution.exec_time), flowsOf(execution, closing))
           }
         }
-        const counted = [...found.values()]
-          .filter(({ flows }) => flows.counted_at > 0)
-          .sort((a, b) =>
-            a.sub_account_address === b.sub_account_address
-              ? a.day - b.day
-              : a.sub_account_address < b.sub_account_address
-                ? -1
-                : 1
-          )
+        const counted = [...found.values()].filter(({ flows }) => flows.counted_at > 0)
         const equities = new Map<string, ReadonlyMap<string, bigint>>()
         return yield* Effect.forEach(
           counted,
