@@ -295,6 +295,19 @@ describe("the source tree", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("reads the wall clock and draws numbers by services only", () => {
+    const allowed: ReadonlySet<string> = new Set([
+      // the defaults of the client without Effect
+      "src/sdk/Environment.ts",
+      // grpc-js takes times of the system clock, which it turns into durations at once
+      "src/layers/grpc/GrpcConnection.ts"
+    ])
+    const found = sources.filter((path) =>
+      /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/u.test(readFileSync(join(root, path), "utf8"))
+    )
+    assert.sameMembers(found, [...allowed])
+  })
+
   it("keeps contracts and client free of Node", () => {
     const wrong = sources
       .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client|sdk)\//u.test(path))
