@@ -34,7 +34,7 @@ export interface Running extends Serving {
 /** Starts a backend; `stop` closes its client and then itself. */
 export const start = async (
   directory: string,
-  options: Partial<ServeOptions<FakeState, FakeConfig>> = {}
+  { logged, ...options }: Partial<ServeOptions<FakeState, FakeConfig>> & { readonly logged?: Array<string> } = {}
 ): Promise<Running> => {
   const scope = Effect.runSync(Scope.make())
   const serving = await Effect.runPromise(
@@ -51,7 +51,9 @@ export const start = async (
     }).pipe(
       Scope.provide(scope),
       Effect.onError(() => Scope.close(scope, Exit.void)),
-      Effect.provide(Logger.layer([]))
+      Effect.provide(
+        Logger.layer(logged === undefined ? [] : [Logger.make(({ message }) => logged.push(String(message)))])
+      )
     )
   )
   const client = new SequencerClient(`127.0.0.1:${serving.port}`, credentials.createInsecure())

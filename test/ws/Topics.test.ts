@@ -296,6 +296,28 @@ describe("kline of two connections", () => {
   })
 })
 
+describe("kline of a connection that begins after the last one left", () => {
+  it("confirms no candle that it has not seen", () => {
+    const world = new World()
+    const confirmed: Array<number> = []
+    class Shown extends KlineTopic {
+      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
+        for (const { confirm, start_time } of list) if (confirm) confirmed.push(start_time / 60_000)
+      }
+    }
+    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+    for (const minute of [1, 5]) {
+      const member = {} as Outbox
+      world.market.candle = flat("1", minute * 60_000, "5", false)
+      topic.members.add(member)
+      topic.snapshot(0)
+      topic.take({ symbol: SYMBOL, candles: [] } as unknown as MarketChange, 0)
+      topic.members.delete(member)
+    }
+    assert.deepStrictEqual(confirmed, [])
+  })
+})
+
 describe("all_liquidations", () => {
   it.live("sends the fills of each matching event; no snapshot", () =>
     Effect.gen(function* () {

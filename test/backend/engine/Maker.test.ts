@@ -81,6 +81,28 @@ describe("the simulated maker", () => {
     assert.deepStrictEqual([...new Set(requoted.map(({ side }) => side))], [SELL, BUY])
   })
 
+  it("quotes a side only while its position is within 2,000,000 if all of that side is filled", () => {
+    for (const side of [BUY, SELL]) {
+      const bench = new Bench({ simMaker: true, indexSource: "manual" })
+      const user = trader("alice")
+      bench.open(user, "50000000")
+      bench.index(BTC, "60000")
+      bench.tick()
+      const book = () => Reads.orderBook(bench.state, BTC, 0)!
+      const taken = () => (side === BUY ? book().asks : book().bids)
+      let fills = 0
+      for (; taken().length > 0; fills++) {
+        assert.lengthOf(taken(), 10)
+        assert.isBelow(fills, 10)
+        for (const { qty } of taken()) bench.place(user, { side, qty, price: side === BUY ? "61000" : "59000" })
+        bench.tick(1000)
+      }
+      // a side is worth 275,000
+      assert.strictEqual(fills, 7)
+      assert.lengthOf(side === BUY ? book().bids : book().asks, 10)
+    }
+  })
+
   it("predicts whether a Tick changes anything", () => {
     const bench = new Bench({ simMaker: true, indexSource: "simulated" })
     bench.tick()

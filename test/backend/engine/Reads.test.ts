@@ -20,6 +20,28 @@ const opened = (): Bench => {
   return bench
 }
 
+describe("the settlements of a market", () => {
+  it("are read by pages of 1,000, newest first, each once", () => {
+    const bench = opened()
+    const { fundings } = bench.state.marketOf.get(BTC)!
+    const times = Array.from({ length: 2_500 }, (_, i) => 1_000 + i)
+    for (const funding_time_ms of times)
+      fundings.push({ symbol: BTC, funding_rate: "0", mark_price: "1", funding_index: "0", funding_time_ms })
+    const pages: Array<ReadonlyArray<number>> = []
+    let page_token = ""
+    do {
+      const page = Reads.fundingRates(bench.state, { symbol: BTC, start_ms: 1_001, end_ms: 0, page_token })!
+      pages.push(page.rates.map(({ funding_time_ms }) => funding_time_ms))
+      page_token = page.next_page_token
+    } while (page_token !== "")
+    assert.deepStrictEqual(
+      pages.map(({ length }) => length),
+      [1_000, 1_000, 499]
+    )
+    assert.deepStrictEqual(pages.flat(), times.slice(1).toReversed())
+  })
+})
+
 describe("a position that reverses", () => {
   it("closes, then opens, and splits the fee between both", () => {
     const bench = opened()

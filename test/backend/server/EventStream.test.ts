@@ -19,11 +19,15 @@ class FakeCall extends EventEmitter {
   readonly request = { epoch: "", from_seq: 1, fork: "", checksum: undefined as number | undefined }
   readonly frames: Array<Buffer> = []
   readonly codes: Array<status> = []
+  readonly details: Array<string> = []
   readonly takes: number
   constructor(takes: number) {
     super()
     this.takes = takes
-    this.on("error", (error: { readonly code: status }) => this.codes.push(error.code))
+    this.on("error", ({ code, details }: { readonly code: status; readonly details: string }) => {
+      this.codes.push(code)
+      this.details.push(details)
+    })
   }
   write(frame: Buffer): boolean {
     return this.frames.push(frame) < this.takes
@@ -92,10 +96,12 @@ describe("EventStream", () => {
     const log = new EventLog("e", { events_kept_max: 3, bytes_kept_max: Infinity })
     for (let i = 0; i < 3; i++) grow(log)
     const stream = new EventStream(log, () => 0)
+    const refused: Array<string> = []
     const ask = (from_seq: number, epoch = "") => {
       const call = new FakeCall(Number.POSITIVE_INFINITY)
       Object.assign(call.request, { from_seq, epoch })
       stream.subscribe(asCall(call))
+      refused.push(...call.details)
       return call.codes[0] ?? call.frames.flatMap((frame) => StreamEventsResponse.decode(frame).events).length
     }
     assert.deepStrictEqual([ask(0), ask(1, "e"), ask(3), ask(4)], [3, 3, 1, 0])
@@ -103,6 +109,7 @@ describe("EventStream", () => {
     assert.strictEqual(ask(5), status.OUT_OF_RANGE)
     grow(log)
     assert.deepStrictEqual([log.oldest, ask(1), ask(2)], [2, status.OUT_OF_RANGE, 3])
+    assert.deepStrictEqual(refused.slice(1), ["from_seq must be between 1 and 4", "from_seq must be between 2 and 5"])
     assert.strictEqual(stream.count, 5)
     stream.stop()
   })

@@ -394,7 +394,9 @@ const contract = () => {
 
     it("uses the configuration of the journal when the settings differ", async () => {
       await boot({ ...still, config: { start: 10 } })
-      const second = await reboot({ ...still, config: { start: 500 } })
+      const logged: Array<string> = []
+      const second = await reboot({ ...still, config: { start: 500 }, logged })
+      assert.match(logged.join("\n"), /^the settings start differ from those of .*; the journal's settings apply/mu)
       await submitAll(second.client, [[deposit(1)]])
       assert.strictEqual(stored().state.balance, 11)
     })
