@@ -5,7 +5,8 @@ import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { CurrentMetricsRegistry, layer as metrics } from "../../src/services/operations/MetricsRegistry.ts"
 import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
-import { textsOf } from "../../src/ws/Frame.ts"
+import { queuedFrame } from "../../src/ws/Batch.ts"
+import { Frame, textsOf } from "../../src/ws/Frame.ts"
 import { Hub } from "../../src/ws/Hub.ts"
 import { Outbox } from "../../src/ws/Outbox.ts"
 import { PrivateFeed } from "../../src/ws/PrivateFeed.ts"
@@ -35,15 +36,15 @@ it.effect(
       )
       const hub = Context.get(built, Hub)
       const written = new Map<Outbox, Array<string>>()
+      const sink = (texts: Array<string>) => ({
+        deflated: false,
+        pending: () => 0,
+        write: (bytes: Buffer) => void texts.push(...textsOf(bytes)),
+        whenTaken: () => {}
+      })
       const outbox = () => {
         const texts: Array<string> = []
-        const sink = {
-          deflated: false,
-          pending: () => 0,
-          write: (bytes: Buffer) => void texts.push(...textsOf(bytes)),
-          whenTaken: () => {}
-        }
-        const made = new Outbox(sink, hub.flusher, limits, { end: assert.fail })
+        const made = new Outbox(sink(texts), hub.flusher, limits, { end: assert.fail })
         written.set(made, texts)
         return made
       }
@@ -69,6 +70,21 @@ it.effect(
       )
       assert.deepStrictEqual(ofFirst, [`orderbook.50.${SYMBOL}`, `orderbook.1.${SYMBOL}`, `trade.${SYMBOL}`])
       assert.deepStrictEqual(ofSecond, [], "nothing of a topic that was left")
+      // of a topic that may skip states, the second frame of a full outbox is dropped, and counted
+      const source = { conflatable: true, snapshot: () => undefined }
+      const full = new Outbox(
+        sink([]),
+        hub.flusher,
+        { ...limits, outbound_bytes: 1 },
+        {
+          end: assert.fail
+        }
+      )
+      for (const text of ["first", "second"]) full.offer(queuedFrame(new Frame(text), source, 0))
+      const conflations = Effect.map(Context.get(built, CurrentMetricsRegistry).text, (text) =>
+        /^gateway_ws_conflations_total (\d+)$/mu.exec(text)?.at(1)
+      )
+      assert.strictEqual(yield* conflations, "1")
       // a change that cannot be sent is reported, and the next one is sent
       market.tell({ prints: undefined as never })
       market.tell({ prints: [market.trade(1, "60000")] })
