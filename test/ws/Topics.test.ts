@@ -139,20 +139,27 @@ describe("trade/{market_addr}", () => {
   )
 })
 
+/** A topic of minutes over a market, and the candles that it sends. */
+const minutes = () => {
+  const world = new World()
+  const shown: Array<readonly [start: number, close: string, confirm: boolean]> = []
+  class Shown extends KlineTopic {
+    protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
+      for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
+    }
+  }
+  const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+  const confirmed = () => shown.filter(([, , confirm]) => confirm).map(([start]) => start)
+  return { world, shown, confirmed, topic }
+}
+
 describe("kline", () => {
   it("Amendment 13: confirms each candle once its interval is over and opens the next, flat, without a trade", () => {
-    const world = new World()
+    const { shown, topic, world } = minutes()
     const minute = (start: number, close: string, more: Partial<Candle> = {}): Candle => ({
       ...flat("1", start * 60_000, close, false),
       ...more
     })
-    const shown: Array<readonly [start: number, close: string, confirm: boolean]> = []
-    class Shown extends KlineTopic {
-      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
-        for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
-      }
-    }
-    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
     const quiet = { symbol: SYMBOL, candles: [] } as unknown as MarketChange
     const take = (change: MarketChange = quiet) => topic.take(change, 0)?.run(0)
     const traded = (...candles: ReadonlyArray<Candle>) =>
@@ -199,14 +206,7 @@ describe("kline", () => {
 describe("kline of a market", () => {
   /** A topic of minutes, with the candles that it sends. */
   const setting = () => {
-    const world = new World()
-    const shown: Array<readonly [start: number, close: string, confirm: boolean]> = []
-    class Shown extends KlineTopic {
-      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
-        for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
-      }
-    }
-    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+    const { shown, topic, world } = minutes()
     const minute = (start: number, close: string, confirm = false): Candle => flat("1", start * 60_000, close, confirm)
     const take = (...candles: MarketChange["candles"]) =>
       topic.take({ symbol: SYMBOL, candles } as unknown as MarketChange, 0)
@@ -275,14 +275,7 @@ describe("kline of a market", () => {
 
 describe("kline of two connections", () => {
   it("confirms the candle that the first one saw, though the second one begins with a newer candle", () => {
-    const world = new World()
-    const confirmed: Array<number> = []
-    class Shown extends KlineTopic {
-      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
-        for (const { confirm, start_time } of list) if (confirm) confirmed.push(start_time / 60_000)
-      }
-    }
-    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+    const { confirmed, topic, world } = minutes()
     const join = () => {
       topic.members.add({} as Outbox)
       topic.snapshot(0)
@@ -292,20 +285,13 @@ describe("kline of two connections", () => {
     world.market.candle = flat("1", 120_000, "5", false)
     join()
     topic.take({ symbol: SYMBOL, candles: [] } as unknown as MarketChange, 0)
-    assert.deepStrictEqual(confirmed, [1])
+    assert.deepStrictEqual(confirmed(), [1])
   })
 })
 
 describe("kline of a connection that begins after the last one left", () => {
   it("confirms no candle that it has not seen", () => {
-    const world = new World()
-    const confirmed: Array<number> = []
-    class Shown extends KlineTopic {
-      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
-        for (const { confirm, start_time } of list) if (confirm) confirmed.push(start_time / 60_000)
-      }
-    }
-    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+    const { confirmed, topic, world } = minutes()
     for (const minute of [1, 5]) {
       const member = {} as Outbox
       world.market.candle = flat("1", minute * 60_000, "5", false)
@@ -314,7 +300,7 @@ describe("kline of a connection that begins after the last one left", () => {
       topic.take({ symbol: SYMBOL, candles: [] } as unknown as MarketChange, 0)
       topic.members.delete(member)
     }
-    assert.deepStrictEqual(confirmed, [])
+    assert.deepStrictEqual(confirmed(), [])
   })
 })
 
