@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { Metrics } from "../../src/services/Metrics.ts"
 import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { Leadership } from "../../src/services/operations/Leadership.ts"
+import * as MetricsRegistry from "../../src/services/operations/MetricsRegistry.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 
 const state = {
@@ -17,6 +18,7 @@ const link = () => ({ unhealthy: state.unhealthy, lag_events: state.lag_events, 
 
 const layer = Metrics.layer.pipe(
   Layer.provide([
+    MetricsRegistry.layer,
     Layer.succeed(Leadership, { term: () => state.term, resign: Effect.void }),
     Layer.succeed(BackendHealth, { sequencer: link, referee: link } as never),
     Layer.mock(Readiness)({
@@ -42,7 +44,7 @@ it.effect("the durations of requests are counted by method, route and status", (
         ['{method="POST",route="/time",status="200"}', "1"]
       ]
     )
-  }).pipe(Effect.provide(Layer.fresh(layer)))
+  }).pipe(Effect.provide(layer))
 )
 
 describe("the gauges", () => {
