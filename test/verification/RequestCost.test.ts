@@ -7,7 +7,9 @@ const BUSY = 2
 const dearest = [
   "256 KiB of JSON, wide, login",
   "256 KiB of JSON, deep, login",
-  "POST /rpc, 256 calls of market.tickers"
+  "POST /rpc, 256 calls of market.tickers",
+  "POST /rpc, 256 calls of market.tickers, abandoned",
+  "POST /rpc, 256 KiB of unknown calls"
 ]
 
 describe("a request without credentials", () => {

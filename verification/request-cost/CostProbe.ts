@@ -1,4 +1,8 @@
-/** Preloaded into a gateway: measures the processor time of its main thread, in total and of the longest turn of its event loop. */
+/**
+ * Preloaded into a gateway: measures the processor time of its main thread, in total and of the longest turn of its event loop.
+ * Garbage collections are not counted in a turn: the one in which a collection falls did not cause it alone.
+ */
+import { PerformanceObserver } from "node:perf_hooks"
 import { isMainThread } from "node:worker_threads"
 import { cpuOfThisThread } from "../harness/Cpu.ts"
 
@@ -6,30 +10,59 @@ export type Order = "begin" | "watch" | "end"
 export interface Cost {
   /** Processor time of the thread, in ms. */
   readonly cpu_ms: number
-  /** The same of the longest turn of the event loop; 0 unless "watch" was the order. */
+  /** The same of the longest turn of the event loop, without collections; 0 unless "watch" was the order. */
   readonly longest_ms: number
+  /** The longest collection, in ms. */
+  readonly collection_ms: number
+}
+
+/** Shorter turns are not kept, in ms. */
+const SHORT_MS = 0.5
+/** Time after which a collection is reported, in ms. */
+const REPORTED_MS = 5
+
+interface Turn {
+  readonly cpu_ms: number
+  /** Begin and end, as of `performance.now()`. */
+  readonly from: number
+  readonly to: number
 }
 
 if (isMainThread && process.send !== undefined) {
+  let collections: Array<{ readonly startTime: number; readonly duration: number }> = []
+  new PerformanceObserver((list) => void collections.push(...list.getEntries())).observe({ entryTypes: ["gc"] })
+  let turns: Array<Turn> = []
   let began = 0
   let last = 0
-  let longest = 0
+  let from = 0
   let watching = false
   const turn = (): void => {
     const now = cpuOfThisThread()
-    longest = Math.max(longest, now - last)
+    const to = performance.now()
+    if (now - last > SHORT_MS) turns.push({ cpu_ms: now - last, from, to })
     last = now
+    from = to
     if (watching) setImmediate(turn)
   }
+  const withoutCollections = ({ cpu_ms, from, to }: Turn): number =>
+    collections
+      .filter(({ startTime }) => startTime >= from && startTime < to)
+      .reduce((ms, { duration }) => ms - duration, cpu_ms)
   process.on("message", ({ order }: { readonly order: Order }) => {
     if (order === "end") {
-      const cost: Cost = { cpu_ms: cpuOfThisThread() - began, longest_ms: longest }
+      const cpu_ms = cpuOfThisThread() - began
       watching = false
-      process.send!(cost)
+      setTimeout(() => {
+        const longest_ms = Math.max(0, ...turns.map(withoutCollections))
+        const collection_ms = Math.max(0, ...collections.map(({ duration }) => duration))
+        process.send!({ cpu_ms, longest_ms, collection_ms } satisfies Cost)
+      }, REPORTED_MS)
       return
     }
-    longest = 0
+    turns = []
+    collections = []
     began = last = cpuOfThisThread()
+    from = performance.now()
     watching = order === "watch"
     if (watching) setImmediate(turn)
     process.send!({})

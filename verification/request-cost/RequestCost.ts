@@ -1,6 +1,6 @@
 /**
  * The processor time of the most expensive request of each kind, from a client without credentials. Other clients wait for the
- * longest turn of the event loop, so that is measured, too. Figures are medians.
+ * longest turn of the event loop, so that is measured, too, without the collections of garbage. Figures are medians.
  */
 import { randomBytes } from "node:crypto"
 import { connect } from "node:net"
@@ -13,7 +13,7 @@ import type { Cost, Order } from "./CostProbe.ts"
 
 /** Longest turn of the event loop, in ms. */
 export const TURN_MS = 5
-/** Time in which the gateway completes one request, in ms. */
+/** A response is complete after this time without a byte, in ms. */
 const SETTLE_MS = 60
 const KIB = 1024
 
@@ -30,6 +30,11 @@ const upgrade = (path: string, ...headers: ReadonlyArray<string>): string =>
     "Sec-WebSocket-Version: 13",
     `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
     ...headers
+  )
+const lists = () =>
+  post(
+    "/rpc",
+    calls(256, () => ({ tag: "market.tickers", payload: { query: {} } }))
   )
 const calls = (count: number, line: (id: number) => object): string =>
   Array.from(
@@ -82,11 +87,8 @@ export const kinds: Readonly<Record<string, () => string>> = {
       "/rpc",
       calls(256, () => ({ tag: "service.ready", payload: null }))
     ),
-  "POST /rpc, 256 calls of market.tickers": () =>
-    post(
-      "/rpc",
-      calls(256, () => ({ tag: "market.tickers", payload: { query: {} } }))
-    ),
+  "POST /rpc, 256 calls of market.tickers": lists,
+  "POST /rpc, 256 calls of market.tickers, abandoned": lists,
   "POST /rpc, 256 KiB of unknown calls": () =>
     post("/rpc", calls(3_900, () => ({ tag: "x", payload: 1 })).slice(0, 256 * KIB)),
   "POST /rpc, 256 KiB of empty lines": () => post("/rpc", "\n".repeat(256 * KIB)),
@@ -101,12 +103,21 @@ export const kinds: Readonly<Record<string, () => string>> = {
     upgrade("/rpc", `Sec-WebSocket-Protocol: ${Array.from({ length: 2_000 }, (_, i) => `p${i}`).join(",")}`)
 }
 
-/** Sends a request on a connection of its own, and closes it after the answers. */
-const send = async (port: number, bytes: string): Promise<void> => {
+/** Requests whose client disconnects at the first byte of the response. */
+const abandoned: ReadonlySet<string> = new Set(["POST /rpc, 256 calls of market.tickers, abandoned"])
+
+/** Sends a request on a connection of its own, and closes it after the response. */
+const send = async (port: number, kind: string): Promise<void> => {
   const socket = connect({ port, host: "127.0.0.1" })
-  socket.on("error", () => {}).resume()
-  socket.write(bytes)
-  await sleep(SETTLE_MS)
+  let received_at = performance.now()
+  socket
+    .on("error", () => {})
+    .on("data", () => {
+      received_at = performance.now()
+      if (abandoned.has(kind)) socket.destroy()
+    })
+  socket.write(kinds[kind]!())
+  while (performance.now() - received_at < SETTLE_MS) await sleep(SETTLE_MS / 4)
   socket.destroy()
 }
 
@@ -114,12 +125,15 @@ export interface Row {
   readonly kind: string
   /** Processor time of the event loop's thread for one request, in ms. */
   readonly cpu_ms: number
+  /** Longest turn without collections, in ms. */
   readonly longest_ms: number
+  /** Longest collection during the request, in ms. */
+  readonly collection_ms: number
 }
 
-const costOf = async ({ ask, port }: GatewayProcess, order: Order, bytes: () => string): Promise<Cost> => {
+const costOf = async ({ ask, port }: GatewayProcess, order: Order, kind?: string): Promise<Cost> => {
   await ask({ order })
-  await send(port, bytes())
+  await (kind === undefined ? sleep(SETTLE_MS) : send(port, kind))
   return ask<Cost>({ order: "end" })
 }
 
@@ -135,21 +149,25 @@ export const measure = async (names = Object.keys(kinds), rounds = 15): Promise<
     const rows: Array<Row> = []
     const idle = async (order: Order) => {
       const costs: Array<Cost> = []
-      for (let i = 0; i < rounds; i++) costs.push(await costOf(gateway, order, () => ""))
+      for (let i = 0; i < rounds; i++) costs.push(await costOf(gateway, order))
       return costs
     }
     const idleCpu = median((await idle("begin")).map(({ cpu_ms }) => cpu_ms))
     for (const kind of names) {
-      const bytes = kinds[kind]!
       // code is compiled and documents are cached before the measurement
-      for (let i = 0; i < rounds; i++) await send(gateway.port, bytes())
+      for (let i = 0; i < rounds; i++) await send(gateway.port, kind)
       const cpu: Array<number> = []
-      const longest: Array<number> = []
+      const watched: Array<Cost> = []
       for (let i = 0; i < rounds; i++) {
-        cpu.push((await costOf(gateway, "begin", bytes)).cpu_ms)
-        longest.push((await costOf(gateway, "watch", bytes)).longest_ms)
+        cpu.push((await costOf(gateway, "begin", kind)).cpu_ms)
+        watched.push(await costOf(gateway, "watch", kind))
       }
-      rows.push({ kind, cpu_ms: Math.max(0, median(cpu) - idleCpu), longest_ms: median(longest) })
+      rows.push({
+        kind,
+        cpu_ms: Math.max(0, median(cpu) - idleCpu),
+        longest_ms: median(watched.map(({ longest_ms }) => longest_ms)),
+        collection_ms: Math.max(...watched.map(({ collection_ms }) => collection_ms))
+      })
     }
     return rows
   } finally {
