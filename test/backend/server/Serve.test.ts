@@ -19,7 +19,7 @@ import type {
 } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { until } from "../../../verification/harness/Wait.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
-import { deposit, fakeMachine, noReads, withdraw } from "../../doubles/FakeMachine.ts"
+import { deposit, fakeMachine, type FakeState, noReads, withdraw } from "../../doubles/FakeMachine.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 
 const server = Postgres.throwaway()
@@ -423,4 +423,44 @@ describe.skipIf(!Postgres.isThere)("a backend with a journal in PostgreSQL", () 
     shared = { database, holder: "one", standbyReads: false }
   })
   contract()
+
+  it("responds to a read only when what it shows is durable", async () => {
+    let state: FakeState | undefined
+    const reads = (of: FakeState) => {
+      state = of
+      const getOrderBook = () => ({ bids: [], asks: [], book_seq: 0, mts: 0, as_of_seq: of.seq })
+      return { ...noReads, sequencer: { getOrderBook } }
+    }
+    const { client } = await boot({ ...still, reads })
+    const shownSeq = () =>
+      new Promise<number>((resolve, reject) =>
+        client.getOrderBook({ symbol: "BTC-USDC", depth: 0 }, (error, response) =>
+          error ? reject(error) : resolve(response.as_of_seq)
+        )
+      )
+    // another session locks the table of the journal, so that no commit ends
+    const [locked, unlock] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const lock = Effect.runPromise(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        sql.withTransaction(
+          Effect.andThen(
+            sql`LOCK TABLE journal IN SHARE MODE`,
+            Effect.promise(() => (locked.resolve(), unlock.promise))
+          )
+        )
+      ).pipe(Effect.provide(server.client(`serve_${schemas}`)))
+    )
+    await locked.promise
+    const responses: Array<string> = []
+    const commands = submitAll(client, [[deposit(1)]]).then(() => responses.push("command"))
+    await until("the command is applied", () => state?.balance === 1)
+    const read = shownSeq().then((seq) => responses.push(`read ${seq}`))
+    // a later call of the same connection has its response
+    await headOf(client)
+    const early = [...responses]
+    unlock.resolve()
+    await Promise.all([lock, commands, read])
+    assert.deepStrictEqual(early, [])
+    assert.sameMembers(responses, ["command", "read 2"])
+  })
 })
