@@ -13,9 +13,13 @@ const importsOf = (path: string): ReadonlyArray<string> =>
     resolve(dirname(path), match[1] ?? match[2] ?? match[3]!)
   )
 
+/** Whether a test file has the name of the module. */
+export const isNamedAfter = (module: string, test: string): boolean =>
+  basename(test, ".test.ts") === basename(module, ".ts")
+
 /** 0: the test of the module by name; 1: a test of its folder; 2: another one. */
 const rankOf = (module: string, test: string): number => {
-  if (basename(test, ".test.ts") === basename(module, ".ts")) return 0
+  if (isNamedAfter(module, test)) return 0
   return dirname(test).replace(/^test/u, "src") === dirname(module) ? 1 : 2
 }
 
