@@ -209,6 +209,9 @@ describe("messages", () => {
       assert.deepStrictEqual([got[1].topic, got[1].details], [`ticker.${SYMBOL}`, { reason: "LimitReached", max: 2 }])
       peer.send({ op: "subscribe", args: [book] })
       assert.deepStrictEqual((yield* peer.next).args, [book])
+      // private topics are few, and do not count
+      const own = yield* authenticated(world)
+      assert.lengthOf((yield* own.ask({ op: "subscribe", args: ["order", "execution", "position"] })).args, 3)
     })
   )
 

@@ -404,6 +404,19 @@ describe("CommandStream", () => {
     stream.close()
     assert.strictEqual(outcomes.all.size, 100)
   })
+
+  it("reports a written command as unknown when it is closed, and one that is not written as not sequenced", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "warm")
+    await outcomes.reach(1)
+    proxy.swallow()
+    submitAll(outcomes, 3, "written")
+    // commands are written in the next turn of the event loop
+    await new Promise(setImmediate)
+    submitAll(outcomes, 2, "waiting")
+    stream.close()
+    assert.deepStrictEqual(outcomes.count(), { ack: 1, unknown: 3, unavailable: 2 })
+  })
 })
 
 describe("CommandStream without the secret", () => {

@@ -1,13 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
+import { Worker } from "node:worker_threads"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import * as NodeSigningKeys from "../../../src/layers/node/NodeSigningKeys.ts"
 import { Signatures } from "../../../src/services/identity/Signatures.ts"
 import { SigningKeys } from "../../../src/services/operations/SigningKeys.ts"
+import type { Data } from "../../doubles/make-signing-keys.ts"
 
 const inDirectory = <A, E>(use: (dataDir: string) => Effect.Effect<A, E>) =>
   Effect.acquireUseRelease(
@@ -38,6 +41,23 @@ describe("NodeSigningKeys", () => {
         assert.deepStrictEqual(second.ring, first.ring)
         assert.deepStrictEqual(Redacted.value(second.cursorKey), Redacted.value(first.cursorKey))
         assert.strictEqual(Redacted.value(first.cursorKey).length, 32)
+      })
+    )
+  )
+
+  it.effect("is made once by gateways that start together", () =>
+    inDirectory((dataDir) =>
+      Effect.promise(async () => {
+        const [rounds, threads] = [20, 2]
+        const arrived = new Int32Array(new SharedArrayBuffer(4 * rounds))
+        const workerData: Data = { dataDir, rounds, threads, arrived }
+        const file = new URL("../../doubles/make-signing-keys.ts", import.meta.url)
+        const workers = Array.from({ length: threads }, () => new Worker(file, { workerData }))
+        const made = await Promise.all(
+          workers.map(async (worker) => ((await once(worker, "message")) as [ReadonlyArray<string>])[0])
+        ).finally(() => Promise.all(workers.map((worker) => worker.terminate())))
+        assert.deepStrictEqual(made[0], made[1])
+        assert.lengthOf(new Set(made[0]), rounds)
       })
     )
   )
