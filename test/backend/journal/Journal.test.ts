@@ -153,6 +153,12 @@ describe("Journal", () => {
     const again = open()
     check(again)
     again.close()
+    // entries share rows, none of which is larger than a block, unless one entry alone is
+    const db = new DatabaseSync(path, { readOnly: true })
+    const rows = db.prepare("SELECT position - first AS others, length(entries) AS bytes FROM blocks").all()
+    db.close()
+    assert.isBelow(rows.length, 20)
+    for (const { bytes, others } of rows) if (others !== 0) assert.isAtMost(Number(bytes), BLOCK_BYTES)
   })
 
   it("finds ids across portions, restarts and a damaged index, and drops them after 24 h", { timeout: 60_000 }, () => {

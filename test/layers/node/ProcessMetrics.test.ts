@@ -7,20 +7,26 @@ import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/o
 vi.mock("node:fs", { spy: true })
 afterEach(() => void vi.restoreAllMocks())
 
-/** Open files, and their limit. */
-const files = async (): Promise<ReadonlyArray<number>> => {
+const scrape = (): Promise<string> => {
   const meter = new MetricsRegistry()
-  const text = await Effect.runPromise(
+  return Effect.runPromise(
     Effect.provide(meter.text, ProcessMetrics.layer).pipe(Effect.provideService(CurrentMetricsRegistry, meter))
   )
-  return [...text.matchAll(/^process_(?:open|max)_fds (\d+)$/gmu)].map(([, count]) => Number(count))
 }
+/** Open files, and their limit. */
+const files = async (): Promise<ReadonlyArray<number>> =>
+  [...(await scrape()).matchAll(/^process_(?:open|max)_fds (\d+)$/gmu)].map(([, count]) => Number(count))
 
 describe("the metrics of the process", () => {
   it.runIf(process.platform === "linux")("count open files and name their limit", async () => {
     const [open, most] = await files()
     assert.isAbove(open!, 2)
     assert.isAbove(most!, open!)
+  })
+
+  it("count the CPU time of the user and of the system", async () => {
+    vi.spyOn(process, "cpuUsage").mockReturnValue({ user: 2_500_000, system: 1_000_000 })
+    assert.match(await scrape(), /^process_cpu_seconds_total 3\.5$/mu)
   })
 
   it("report no open files and no limit where the system has no such figures", async () => {

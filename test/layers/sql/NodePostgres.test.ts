@@ -63,6 +63,19 @@ describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
       assert.isAtMost(connections, 10)
     }).pipe(Effect.provide(server.fresh))
   )
+
+  it.live("waits 5 s for a result, also where the server itself sets no limit", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const long = sql.withTransaction(
+        Effect.andThen(sql`SET LOCAL statement_timeout = 0`, sql`SELECT pg_sleep(20) IS NULL AS slept`)
+      )
+      const [took, failed] = yield* Effect.timed(Effect.flip(long))
+      assert.strictEqual(failed.message, "PostgreSQL does not respond")
+      assert.isAtLeast(Duration.toMillis(took), 4_900)
+      assert.deepStrictEqual(yield* sql`SELECT 1 AS n`, [{ n: 1 }], "another connection serves on")
+    }).pipe(Effect.provide(server.fresh))
+  )
 })
 
 describe.skipIf(!Postgres.isThere)("an unresponsive PostgreSQL", () => {
