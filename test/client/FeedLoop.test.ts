@@ -269,6 +269,14 @@ describe("a connection of a feed", () => {
     feed.loop.close()
   })
 
+  it("stays without a topic, until one is added", async () => {
+    const feed = await begin({ topics: [] })
+    assert.deepStrictEqual(feed.states(), ["connecting", "live"])
+    assert.deepStrictEqual(await feed.loop.subscribe(["trade.ETH-USDC"]), ["trade.ETH-USDC"])
+    assert.lengthOf(feed.sockets, 1)
+    feed.loop.close()
+  })
+
   it("sends one ping for each time of silence, and is lost when none is answered", async () => {
     const feed = await begin({}, (message, socket) => void (message.op === "ping" || polite(message, socket)))
     const pings = () => feed.sockets[0]!.sent.filter(({ op }) => op === "ping").length

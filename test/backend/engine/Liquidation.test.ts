@@ -586,6 +586,17 @@ describe("the bounds of deleveraging and of pools", () => {
     assert.strictEqual(Pools.currentPeak(peaks), 1n)
   })
 
+  it("records the pools in each minute, though no price changes", () => {
+    const bench = new Bench()
+    bench.tick()
+    const recorded = Array.from({ length: 130 }, () => pools(bench.tick()).length)
+    const { length } = bench.state.pools
+    assert.deepStrictEqual(
+      recorded.filter((count) => count > 0),
+      [length, length]
+    )
+  })
+
   it("keeps a bust price within the prices of the market", () => {
     const bench = new Bench()
     const who = trader("who")

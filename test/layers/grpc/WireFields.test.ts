@@ -313,6 +313,29 @@ describe("a command", () => {
       }
     ],
     [
+      "a cancellation of all orders",
+      {
+        type: "cancel_all",
+        cancel_all: {
+          symbol: undefined,
+          side: undefined,
+          order_filter: "Active",
+          reduce_only: undefined,
+          cancel_type: "CancelByUser"
+        }
+      },
+      {
+        $case: "cancel_all",
+        value: {
+          symbol: undefined,
+          side: Types.Side.SIDE_UNSPECIFIED,
+          order_filter: Types.OrderFilter.ORDER_FILTER_ACTIVE,
+          reduce_only: undefined,
+          cancel_type: Types.CancelType.CANCEL_TYPE_CANCEL_BY_USER
+        }
+      }
+    ],
+    [
       "the creation of a sub-account",
       { type: "create_sub_account", root_address: "0xb", index: 4 },
       { $case: "create_sub_account", value: { root_address: "0xb", index: 4 } }
