@@ -35,6 +35,8 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
     term: undefined as number | undefined,
     isCutOff: false,
     isHung: false,
+    /** What a commit takes. */
+    commit_ms: 0,
     commits: 0,
     comparisons: 0,
     resigned: 0
@@ -51,7 +53,8 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
         if (state.isCutOff) return new HistoryUnavailable({})
         if (state.isHung) return released.await
         state.commits++
-        return history.commit(projection)
+        const commit = history.commit(projection)
+        return state.commit_ms === 0 ? commit : Effect.delay(commit, state.commit_ms)
       })
   })
   const context = yield* Layer.build(
@@ -581,4 +584,18 @@ describe("a writer", () => {
           yield* a.released.open
         })
     )
+
+  it.effect("does not resign while it commits slowly, though events wait longer than that", () =>
+    Effect.gen(function* () {
+      const { a } = yield* two
+      a.state.commit_ms = (2 / 3) * RESIGN_MS
+      a.feed.tell(...balances(1, 1))
+      yield* TestClock.adjust(RESIGN_MS / 3)
+      a.feed.tell(...balances(2, 2))
+      yield* TestClock.adjust(RESIGN_MS)
+      assert.deepStrictEqual([a.written(), a.state.commits], [1, 2])
+      yield* TestClock.adjust(RESIGN_MS)
+      assert.deepStrictEqual([a.written(), a.state.resigned], [2, 0])
+    })
+  )
 })
