@@ -118,10 +118,11 @@ const inParallel = async <A>(
 /** Runs a test file with all places marked. */
 const record = async (runner: Runner, sources: Readonly<Record<string, string>>, test: string): Promise<void> => {
   const response = await runner.run({ sources, tests: [test], bail: 0 }, LIMIT_MS)
-  const file = response?.files[0] ?? { path: test, ms: LIMIT_MS, failed: [["", response?.errors.join() ?? "slow"]] }
-  const marked = join(marks, encodeURIComponent(join(root, test)))
-  const reached = existsSync(marked) ? readFileSync(marked, "utf8").split("\n").filter(Boolean).map(Number) : []
-  recorded.add({ ...file, reached } as Recorded)
+  const [file = { path: test, ms: LIMIT_MS, failed: [["", response?.errors.join() ?? "slow"] as const] }] =
+    response?.files ?? []
+  const written = join(marks, encodeURIComponent(join(root, test)))
+  const reached = existsSync(written) ? readFileSync(written, "utf8").split("\n").filter(Boolean).map(Number) : []
+  recorded.add({ ...file, reached })
 }
 
 /** The test files that execute a place, in the order in which they run. */
