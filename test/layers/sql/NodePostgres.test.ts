@@ -240,15 +240,19 @@ describe.skipIf(!Postgres.isThere)("leader election by a lock of PostgreSQL", ()
       const a = yield* candidate(server.port())
       yield* until("the first leads", () => a.term() === 1)
       // after two resignations either could lead: their pauses end at the same time
+      let resigned_ms = 0
       yield* Effect.scoped(
         Effect.gen(function* () {
           const b = yield* candidate(server.port())
+          resigned_ms = performance.now()
           yield* a.resign
           yield* until("the second leads", () => b.term() === 1)
           assert.isUndefined(a.term())
         })
       )
       yield* until("the first leads again", () => a.term() === 2)
+      // others had the time to take the lead
+      assert.isAtLeast(performance.now() - resigned_ms, 4_900)
     }).pipe(Effect.provide(server.client("public")))
   )
 })
