@@ -24,9 +24,13 @@ describe("the metrics of the process", () => {
     assert.isAbove(most!, open!)
   })
 
-  it("count the CPU time of the user and of the system", async () => {
+  it("count the CPU time of the user and of the system, and show when it started", async () => {
     vi.spyOn(process, "cpuUsage").mockReturnValue({ user: 2_500_000, system: 1_000_000 })
-    assert.match(await scrape(), /^process_cpu_seconds_total 3\.5$/mu)
+    const text = await scrape()
+    assert.match(text, /^process_cpu_seconds_total 3\.5$/mu)
+    // Unix seconds
+    const started = Number(/^process_start_time_seconds (.+)$/mu.exec(text)?.[1])
+    assert.closeTo(started, performance.timeOrigin / 1_000, 1)
   })
 
   it("report no open files and no limit where the system has no such figures", async () => {
