@@ -17,6 +17,17 @@ const CLOSE_ARRAY = 93
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
+/** Index of the quote that ends the JSON string that begins at `start`; the length of the text if none does. */
+export const endOfString = (text: string, start: number): number => {
+  for (let i = text.indexOf('"', start + 1); i !== -1; i = text.indexOf('"', i + 1)) {
+    let first = i
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--
+    // an odd number of backslashes escapes the quote
+    if ((i - first) % 2 === 0) return i
+  }
+  return text.length
+}
+
 /** Whether a text is nested too deep or has too many members. Stops at the first violation. */
 export const isTooComplex = (text: string): boolean => {
   if (text.length <= FREE_CHARS) return false
@@ -24,9 +35,8 @@ export const isTooComplex = (text: string): boolean => {
   let members = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === QUOTE) {
-      for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++
-    } else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+    if (code === QUOTE) i = endOfString(text, i)
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
       if (++depth > DEPTH_MAX) return true
     } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--
     else if (code === COMMA && ++members >= MEMBERS_MAX) return true

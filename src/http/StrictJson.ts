@@ -4,7 +4,7 @@
  * `null` and `""` in an optional field mean that it is absent, so both are taken out here, before a schema looks.
  * Source: docs/contract/conventions.md#json-and-http.
  */
-import { isTooComplex } from "../domain/JsonShape.ts"
+import { endOfString, isTooComplex } from "../domain/JsonShape.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
 import { valueAt, Written } from "../domain/InputText.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
@@ -32,7 +32,6 @@ const POINT = 46
 const ZERO = 48
 const NINE = 57
 const COLON = 58
-const BACKSLASH = 92
 const LOWER_E = 101
 const UPPER_E = 69
 
@@ -46,9 +45,8 @@ const scan = (text: string): { readonly keys: number; readonly fraction: boolean
   let before = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === QUOTE) {
-      for (i++; text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++
-    } else if (code === COLON) keys++
+    if (code === QUOTE) i = endOfString(text, i)
+    else if (code === COLON) keys++
     else if (code === POINT) fraction = true
     else if ((code === LOWER_E || code === UPPER_E) && before >= ZERO && before <= NINE) fraction = true
     before = code

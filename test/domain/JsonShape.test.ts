@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { isTooComplex } from "../../src/domain/JsonShape.ts"
+import { endOfString, isTooComplex } from "../../src/domain/JsonShape.ts"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
 
 const DEPTH = transportLimits.json_depth.figure
@@ -38,4 +38,16 @@ describe("the shape of a JSON text", () => {
     assert.isFalse(isTooComplex("[".repeat(4 * 1024)))
     assert.isTrue(isTooComplex("[".repeat(4 * 1024 + 1)))
   })
+})
+
+describe("the end of a JSON string", () => {
+  it.each([
+    ['"a"', 2],
+    ['""', 1],
+    [String.raw`"\""`, 3],
+    [String.raw`"\\"`, 3],
+    [String.raw`"\\\"b"`, 6],
+    [String.raw`"a\"`, 4],
+    ['"a', 2]
+  ] as const)("of %s is at %i", (text, end) => assert.strictEqual(endOfString(text, 0), end))
 })
