@@ -31,16 +31,16 @@ const upgrade = (path: string, ...headers: ReadonlyArray<string>): string =>
     `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
     ...headers
   )
-const lists = () =>
-  post(
-    "/rpc",
-    calls(256, () => ({ tag: "market.tickers", payload: { query: {} } }))
-  )
 const calls = (count: number, line: (id: number) => object): string =>
   Array.from(
     { length: count },
     (_, id) => `${JSON.stringify({ _tag: "Request", id: String(id), headers: [], ...line(id) })}\n`
   ).join("")
+const lists = () =>
+  post(
+    "/rpc",
+    calls(256, () => ({ tag: "market.tickers", payload: { query: {} } }))
+  )
 
 const deep = "[".repeat(100_000) + "]".repeat(100_000)
 const wide = `{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join(",")}}`
