@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "fast-check"
-import { flowsOf, join, noFlows, noPath, type Path, plus, step } from "../../src/domain/HourlyStats.ts"
+import { Activity, flowsOf, join, noFlows, noPath, type Path, plus, step } from "../../src/domain/HourlyStats.ts"
 import { format, ONE } from "../../src/domain/Decimal.ts"
+import { HOUR_MS } from "../../src/domain/Time.ts"
 import { body, execution, START } from "../../verification/harness/Records.ts"
 
 const walk = (steps: ReadonlyArray<bigint>): Path => steps.map(step).reduce(join, noPath)
@@ -96,6 +97,50 @@ describe("the flows of fills", () => {
     assert.deepStrictEqual(
       [format(funding.funding), funding.trade_count, funding.size, funding.executions],
       ["9", 0, 0n, 1]
+    )
+  })
+})
+
+describe("the activity in a market", () => {
+  it("has the flows of each hour, and the size, cost and executions up to its end", () => {
+    const activity = new Activity()
+    for (const hour of [0, 0, 1]) {
+      activity.fill("u", START + hour * HOUR_MS, "a", "BTC-USDC", { ...noFlows, size: 2n, cost: 3n, executions: 1 })
+    }
+    const { closedMarkets, markets } = activity.take()
+    assert.deepStrictEqual(
+      [...closedMarkets, ...markets].map(({ figures: { cost, executions, flows, size } }) => [
+        flows.executions,
+        executions,
+        size,
+        cost
+      ]),
+      [
+        [2, 2, 4n, 6n],
+        [1, 3, 6n, 9n]
+      ]
+    )
+  })
+})
+
+describe("the activity of an account", () => {
+  it("has the path of trading results of each hour, and the money at its end", () => {
+    const activity = new Activity()
+    const balances = [
+      [0, 100n, 0n],
+      [0, 90n, -10n],
+      [0, 120n, 30n],
+      [1, 70n, -50n],
+      [1, 170n, 0n]
+    ] as const
+    for (const [hour, money, result] of balances) activity.balance("u", START + hour * HOUR_MS, "a", money, result)
+    const { accounts, closedAccounts } = activity.take()
+    assert.deepStrictEqual(
+      [...closedAccounts, ...accounts].map(({ figures }) => figures),
+      [
+        { money: 120n, path: walk([-10n, 30n]) },
+        { money: 170n, path: walk([-50n]) }
+      ]
     )
   })
 })

@@ -233,5 +233,9 @@ describe("PrivateFeed", () => {
     assert.strictEqual(overflows, 0)
     feed.take([message], 0)
     assert.strictEqual(overflows, 1)
+    // afterwards nothing is kept aside
+    feed.begin("s", [{ topic: "order", snapshot: undefined, seq: 1 }], [], 0)
+    feed.take(many(BUFFERED_MAX + 1), 0)
+    assert.strictEqual(overflows, 1)
   })
 })

@@ -409,6 +409,7 @@ describe("what a socket reads", () => {
     assert.deepStrictEqual(events, ["TooMany"])
     const close = written.at(-1)!
     assert.deepStrictEqual([close[0], close.readUInt16BE(2)], [0x80 | CLOSE, 4029])
+    assert.isTrue(peer.writableEnded)
     peer.destroy()
   })
 

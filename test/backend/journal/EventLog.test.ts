@@ -83,6 +83,17 @@ describe("EventLog", () => {
     })
   }
 
+  it("serves every stored seq after thousands of dropped blocks", () => {
+    const log = new EventLog("e", { events_kept_max: 100, bytes_kept_max: 1e9 })
+    for (let seq = 1; seq <= 5_000; seq++) {
+      append(log, [event(seq, seq, 1)])
+      if (seq % 50 !== 0) continue
+      const expected = Array.from({ length: seq - log.oldest + 1 }, (_, i) => log.oldest + i)
+      assert.deepStrictEqual(readFrom(log, log.oldest), expected)
+      assert.lengthOf(expected, Math.min(seq, 100))
+    }
+  })
+
   it("has the checksum of its head where it begins after earlier events", () => {
     const log = new EventLog("e1")
     log.skipTo(100, 77)

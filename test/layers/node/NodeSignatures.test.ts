@@ -5,6 +5,7 @@ import { Effect, Schema } from "effect"
 import { isPublicKey, mayVerify } from "../../../src/domain/Ed25519.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { Signatures } from "../../../src/services/identity/Signatures.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { publicVectors } from "../../vectors.ts"
 
 hashes.sha512 = sha512
@@ -230,5 +231,31 @@ describe("verify", () => {
         )
       }
     }).pipe(Effect.provide(NodeSignatures.layer()))
+  )
+})
+
+describe("the cache of public keys", () => {
+  const KEYS_MAX = 4096
+  it.effect(`holds ${KEYS_MAX} keys`, () =>
+    Effect.gen(function* () {
+      const { verifySync } = yield* Signatures
+      const keyOf = (i: number) => Uint8Array.of(i, i >> 8, ...new Uint8Array(30).fill(7))
+      const signature = Uint8Array.of(...keyOf(0), ...new Uint8Array(32))
+      const verified = (i: number) => verifySync(keyOf(i), new Uint8Array(), signature)
+      const lookups = Effect.map((yield* CurrentMetricsRegistry).text, (text) =>
+        ["hit", "miss"].map((result) =>
+          Number(new RegExp(`cache="signature_keys",result="${result}"\\} (\\d+)`, "u").exec(text)?.[1])
+        )
+      )
+      for (let i = 0; i <= KEYS_MAX; i++) verified(i)
+      verified(KEYS_MAX)
+      assert.deepStrictEqual(yield* lookups, [1, KEYS_MAX + 1])
+      // the first one had to leave
+      verified(0)
+      assert.deepStrictEqual(yield* lookups, [1, KEYS_MAX + 2])
+    }).pipe(
+      Effect.provide(NodeSignatures.layer()),
+      Effect.provideService(CurrentMetricsRegistry, new MetricsRegistry())
+    )
   )
 })
