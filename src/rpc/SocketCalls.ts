@@ -6,6 +6,8 @@ import type { CallServer, Connection } from "./CallServer.ts"
 import { overLimit } from "./CallMessages.ts"
 
 const UNFINISHED_MAX = transportLimits.unfinished_bytes.figure
+/** Messages of a connection that a turn of the event loop runs at most. */
+const MESSAGES_PER_TURN = 64
 
 export class SocketCalls implements ConnectionCalls {
   private readonly server: CallServer
@@ -55,22 +57,36 @@ export class SocketCalls implements ConnectionCalls {
   }
 
   private begin(lines: string): void {
-    if (this.working) {
-      this.waiting.push(lines)
-      this.waitingLength += lines.length
-      return
-    }
+    this.waiting.push(lines)
+    this.waitingLength += lines.length
+    if (!this.working) this.proceed()
+  }
+  /** Runs what waits until a message does not end at once. A loop, because thousands may wait. */
+  private readonly proceed = (): void => {
     this.working = true
-    this.fork(this.connection.run(lines), () => {
-      this.working = false
-      const following = this.waiting.shift()
-      if (following !== undefined) {
-        this.waitingLength -= following.length
-        this.begin(following)
+    for (let messages = 0; messages < MESSAGES_PER_TURN; messages++) {
+      const lines = this.waiting.shift()
+      if (lines === undefined) {
+        this.working = false
+        this.count()
+        return this.settle()
       }
+      this.waitingLength -= lines.length
       this.count()
-      this.settle()
+      if (!this.endsAtOnce(lines)) return
+    }
+    setImmediate(this.proceed)
+  }
+  /** Runs a message; false: its end proceeds later. */
+  private endsAtOnce(lines: string): boolean {
+    let hasReturned = false
+    let hasEnded = false
+    this.fork(this.connection.run(lines), () => {
+      hasEnded = true
+      if (hasReturned) this.proceed()
     })
+    hasReturned = true
+    return hasEnded
   }
   private count(): void {
     this.line.hold(this.rest.length + this.waitingLength)

@@ -8,9 +8,9 @@ import { answersOf, callOf, refusalOf } from "./RawCalls.ts"
 
 const unfinished = transportLimits.unfinished_bytes.figure
 
-/** The calls of a socket, which the test runs and ends. */
-const opened = () => {
-  const did = { begun: [] as Array<string | number>, now: "", held: 0, tooLarge: 0, idle: 0, closed: 0 }
+/** The calls of a socket, which the test runs and ends; `runsAtOnce`: those after the first one run by themselves. */
+const opened = (runsAtOnce = false) => {
+  const did = { forked: 0, begun: [] as Array<string | number>, now: "", held: 0, tooLarge: 0, idle: 0, closed: 0 }
   /** Messages under way, in order: each ends by its call. */
   const works: Array<() => void> = []
   let connection!: Connection
@@ -38,10 +38,12 @@ const opened = () => {
       idle: () => did.idle++
     },
     (effect, then) => {
-      works.push(() => {
+      const work = () => {
         Effect.runSync(effect)
         then()
-      })
+      }
+      if (runsAtOnce && did.forked++ > 0) work()
+      else works.push(work)
     }
   )
   const reply = (requestId: string) =>
@@ -85,6 +87,18 @@ describe("the messages of a socket", () => {
     work()
     work()
     assert.deepStrictEqual([did.begun, did.held], [["a", "b", "c"], 0])
+  })
+
+  it("run in order, however many wait, and let other work run between them", async () => {
+    const { calls, did, work } = opened(true)
+    const count = 10_000
+    calls.take(time("a"), true)
+    for (let i = 0; i < count; i++) calls.take('{"_tag":"Ping"}\n', true)
+    calls.take(time("b"), true)
+    work()
+    assert.isBelow(did.begun.length, count)
+    while (calls.isBusy() && did.begun.length < count + 2) await new Promise((resume) => setImmediate(resume))
+    assert.deepStrictEqual([did.begun.length, did.begun[0], did.begun.at(-1), did.held], [count + 2, "a", "b", 0])
   })
 
   it("are refused where too many wait, and run again once these have run", () => {
