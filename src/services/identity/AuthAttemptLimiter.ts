@@ -55,7 +55,8 @@ export const make = (): AuthAttemptLimiter => {
   const nextEnd = (checks: Checks, ends: number) =>
     Effect.callback<void>((resume) => {
       if (checks.ends !== ends) return resume(Effect.void)
-      const wake = () => resume(Effect.void)
+      // later: thousands may wait, and each may end at once and wake the next one
+      const wake = () => resume(Effect.yieldNow)
       checks.waiting.push(wake)
       return Effect.sync(() => {
         const at = checks.waiting.indexOf(wake)

@@ -109,13 +109,18 @@ const make = Effect.fnUntraced(function* (options: {
     slot.state = "in-flight"
     slot.admitted_ms = now()
   }
+  let isServing = false
   /** Assigns free slots to queued commands. */
   const serve = (): void => {
+    // a command that ends at once frees its slot within the loop, which goes on: thousands may wait
+    if (isServing) return
+    isServing = true
     while (queue.size > 0 && inFlight < limit.value) {
       const slot = queue.shift()!
       start(slot)
       slot.resume?.(admitted)
     }
+    isServing = false
     if (queue.size > 0) limit.reached()
   }
   const release = (slot: Slot): void => {

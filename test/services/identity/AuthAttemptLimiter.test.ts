@@ -154,6 +154,36 @@ describe("attempts", () => {
       assert.isDefined(waiting.pollUnsafe())
     })
   )
+  it.effect("that wait all end, however many, where each is refused at once", () =>
+    Effect.gen(function* () {
+      const attempts = AuthAttemptLimiter.make()
+      const gate = yield* Deferred.make<string, string>()
+      let used = 0
+      const run = (check: Effect.Effect<string, string>) =>
+        attempts.run("a", {
+          left: Effect.sync((): Rate => {
+            const remaining = LIMIT - used
+            return {
+              bucket: "auth-failures",
+              allowed: remaining > 0,
+              limit: LIMIT,
+              remaining,
+              reset_s: 1,
+              window_s: 60
+            }
+          }),
+          check,
+          isFailure: () => true,
+          count: Effect.sync(() => used++),
+          refuse: () => "limited"
+        })
+      const start = (check: Effect.Effect<string, string>) => Effect.forkChild(run(check), { startImmediately: true })
+      for (let i = 0; i < LIMIT; i++) yield* start(Deferred.await(gate))
+      const waiting = yield* Effect.replicateEffect(start(bad), 5_000)
+      yield* Deferred.fail(gate, "bad")
+      for (const fiber of waiting) assert.deepStrictEqual(yield* Fiber.await(fiber), Exit.fail("limited"))
+    })
+  )
   it.effect("all run if limits are reported and not enforced", () =>
     Effect.gen(function* () {
       const { run, seen } = make("report")

@@ -11,6 +11,7 @@ import {
   CommandRefused,
   OutcomeUnknown,
   Sequencer,
+  SequencerUnavailable,
   type SubmitError
 } from "../../../src/services/Sequencer.ts"
 
@@ -52,6 +53,8 @@ const cancelAll: CommandBody = {
 class World {
   /** Commands that the sequencer has, in order. */
   readonly submitted: Array<string> = []
+  /** Whether commands fail at once. */
+  isSilent = false
   private readonly answers = new Map<string, Deferred.Deferred<CommandAck, SubmitError>>()
   private position: ModelPosition = { epoch: "e", seq: 0, began: 0, ts_ms: 0 }
   private readonly listeners = new Set<(position: ModelPosition) => void>()
@@ -74,6 +77,7 @@ class World {
           submit: ({ command_id }) =>
             Effect.suspend(() => {
               this.submitted.push(command_id)
+              if (this.isSilent) return Effect.fail(new SequencerUnavailable({}))
               const answer = Deferred.makeUnsafe<CommandAck, SubmitError>()
               this.answers.set(command_id, answer)
               return Deferred.await(answer)
@@ -350,6 +354,24 @@ describe("admission of commands", () => {
       }
       assert.deepStrictEqual(found, [3, 5])
     }).pipe(Effect.provide(world.layer({ limits: { initial: 2, min: 2, max: 64, target_ms: 500 } })))
+  })
+
+  it.effect("thousands that wait all end, and none keeps a slot, where each fails at once", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      const { submit } = yield* Sequencer
+      const ids = Array.from({ length: 2_000 }, (_, i) => String(i))
+      const fibers = yield* Effect.forEach(ids, (command_id) =>
+        Effect.forkChild(submit({ command_id, user_id: "a", sub_account_address: "0xa", body: place }))
+      )
+      yield* settle
+      assert.deepStrictEqual([world.submitted.length, yield* gauge("gateway_commands_waiting")], [1, 1_999])
+      world.isSilent = true
+      yield* world.answer("0", Exit.fail(new SequencerUnavailable({})))
+      const failed = Exit.fail(new SequencerUnavailable({}))
+      for (const fiber of fibers) assert.deepStrictEqual(fiber.pollUnsafe(), failed)
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 0)
+    }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 
   it.effect("the limit follows the delay from admission to shown", () => {
