@@ -191,6 +191,8 @@ export class DeadMansSwitch extends Context.Service<
       /** The settings and windows that other gateways may have changed; those that are not read stay as they are known. */
       const refresh = Effect.fnUntraced(function* (user_id: string, absence: Absence, known: ReadonlyArray<Switch>) {
         const settings = yield* Effect.orElseSucceed(store.of(user_id), () => known)
+        // until this absence is stored, the store may have an earlier one, with its cancels
+        if (!absence.isStored) return settings
         const stored = yield* Effect.orElseSucceed(store.absence(user_id), () => undefined)
         if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
         return settings

@@ -785,6 +785,51 @@ describe("the dead-man's switch", () => {
     }
   )
 
+  it.effect.each([
+    { lost: "writes", isRead: true },
+    { lost: "writes and reads", isRead: false }
+  ])("cancels in the next absence too, where the store loses $lost before the user is back", ({ isRead }) => {
+    const { canceled, submit } = world()
+    let isLost = false
+    const unlessLost = <A>(effect: Effect.Effect<A, AccountsUnavailable>) =>
+      Effect.suspend(() => (isLost ? Effect.fail(new AccountsUnavailable({})) : effect))
+    const read = isRead ? <A>(effect: A) => effect : unlessLost
+    const store = Layer.effect(
+      DeadMansSwitchStore,
+      Effect.map(DeadMansSwitchStore, (kept) => ({
+        ...kept,
+        of: (user_id: string) => read(kept.of(user_id)),
+        absence: (user_id: string) => read(kept.absence(user_id)),
+        absent: (user_id: string, began_ms: number) => unlessLost(kept.absent(user_id, began_ms)),
+        present: (user_id: string) => unlessLost(kept.present(user_id)),
+        window: (...of: Parameters<typeof kept.window>) => unlessLost(kept.window(...of))
+      }))
+    ).pipe(Layer.provide(SqliteStores.deadMansSwitches))
+    const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
+      Layer.provide(store),
+      Layer.provideMerge(policies({ sequencer: { submit } }))
+    )
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.connected(userId)
+      yield* enable(v0, 10)
+      presence.disconnected(userId)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(canceled(), [v0])
+      isLost = true
+      presence.connected(userId)
+      yield* TestClock.adjust("1 second")
+      presence.disconnected(userId)
+      yield* TestClock.adjust("10 seconds")
+      isLost = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(canceled(), [v0, v0])
+      // once an absence
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(canceled(), 2)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("does not cancel again after a restart though the store returns the absence only at the start", () => {
     const { canceled, submit } = world()
     let reads = 0
