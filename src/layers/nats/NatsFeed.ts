@@ -82,7 +82,7 @@ const locate = Effect.fnUntraced(function* (position: StreamPosition | undefined
   let [low, high] = [kept.first, kept.last]
   let found: number | undefined
   while (low <= high) {
-    const middle = (low + high) >> 1
+    const middle = Math.floor((low + high) / 2)
     const place = yield* placeOf(middle)
     // in a copy of several histories the older ones come first
     if (place === undefined || !isOf(place) || place.first <= position.seq + 1) {

@@ -173,8 +173,10 @@ describe("a reader of the copy", () => {
 
 describe("the message from which a reader begins", () => {
   const place = { epoch: "e", first: 1, last: 9, fork: "a", checksum: undefined }
+  type Places = ReadonlyArray<Omit<NatsStream.Place, "message">>
+  const readFrom = (position: StreamPosition, ...places: Places) => readFromCopy(1, position, places)
   /** Follows a position over a copy with these places: the number of the first message that is read, or the sequencer. */
-  const readFrom = (position: StreamPosition, ...places: ReadonlyArray<Omit<NatsStream.Place, "message">>) =>
+  const readFromCopy = (first: number, position: StreamPosition, places: Places) =>
     Effect.gen(function* () {
       const from: Array<number | "sequencer"> = []
       const messages = {
@@ -187,8 +189,8 @@ describe("the message from which a reader begins", () => {
       }
       const connected = {
         js: { consumers: { get } },
-        ends: Effect.succeed({ first: 1, last: places.length }),
-        placeOf: (message: number) => Effect.succeed({ message, ...places[message - 1]! })
+        ends: Effect.succeed({ first, last: first + places.length - 1 }),
+        placeOf: (message: number) => Effect.succeed({ message, ...places[message - first]! })
       } as unknown as NatsStream.Connected
       const own = Layer.mock(Feed)({
         follow: () => {
@@ -216,6 +218,14 @@ describe("the message from which a reader begins", () => {
       assert.strictEqual(yield* readFrom({ epoch: "e", seq: 4, fork: "a" }, place), 1)
       for (const wrong of [older, other])
         assert.strictEqual(yield* readFrom({ epoch: "e", seq: 4, fork: "a" }, wrong), "sequencer")
+    })
+  )
+
+  it.effect("has any number: those of a copy grow without end", () =>
+    Effect.gen(function* () {
+      const places = [1, 11, 21].map((first) => ({ ...place, first, last: first + 9 }))
+      for (const first of [2 ** 30, 2 ** 31, 2 ** 40])
+        assert.strictEqual(yield* readFromCopy(first, { epoch: "e", seq: 15 }, places), first + 1)
     })
   )
 
