@@ -9,6 +9,7 @@ import { WebSocketConstructor } from "effect/socket/Socket"
 import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic } from "../domain/Topic.ts"
 import { isPrivate } from "../domain/TopicNames.ts"
+import { CODE_LOST } from "./Backoff.ts"
 import type { AuthFrame } from "./Connect.ts"
 import { FeedEnded } from "./FeedEnded.ts"
 import type { FeedEvent, FeedState } from "./FeedEvent.ts"
@@ -103,7 +104,13 @@ export const follow = Effect.fnUntraced(function* (
       sleep: (ms, signal) => run(Effect.sleep(ms), { signal })
     }
   )
-  yield* Effect.forkScoped(Effect.promise(() => loop.run()))
+  yield* Effect.promise(() => loop.run()).pipe(
+    // such as an address that is none
+    Effect.catchDefect((defect) =>
+      Effect.sync(() => onEvent({ kind: "state", state: { type: "ended", code: CODE_LOST, reason: String(defect) } }))
+    ),
+    Effect.forkScoped
+  )
   yield* Effect.addFinalizer(() => Effect.sync(() => loop.close()))
   yield* Deferred.await(began)
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Effect, type Scope, Stream } from "effect"
 import type { AddressInfo } from "node:net"
 import { type WebSocket, WebSocketServer } from "ws"
 import { Client, Feed } from "../../src/client/index.ts"
@@ -70,6 +70,22 @@ describe("Feed", () => {
       assert.deepStrictEqual(seen.map(({ kind }) => kind).toSorted(), ["adl_alert", "insurance_pool", "trade/"])
       const trades = seen.find((each) => each.kind === "trade/")!
       assert.deepStrictEqual([trades.data.list[0]!.count, trades.data.list[0]!.qty], [2, "2"])
+    })
+  )
+
+  it.live("fails where the address of the gateway is none", () =>
+    Effect.gen(function* () {
+      const client = yield* clientOf("127.0.0.1:3010")
+      const opened = [
+        client.feed({ topics: [topic] }),
+        client.book(SYMBOL, 50),
+        Stream.runDrain(client.events([topic]))
+      ]
+      for (const feed of opened) {
+        const error = yield* Effect.flip(feed)
+        assert.instanceOf(error, Feed.FeedEnded)
+        assert.include(error.message, "Invalid URL")
+      }
     })
   )
 
