@@ -202,12 +202,17 @@ const httpOptions = (settings: Settings): Http.HttpOptions => ({
   page: [...Page.read(settings.environment), ...DocsSite.read()]
 })
 
+/** Only the endpoints get out: `serve` also returns the memo map with its router, which the router of an app would then share. */
 const requests = (options: Http.HttpOptions) =>
-  HttpRouter.serve(Layer.mergeAll(Http.layer(options), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)), {
-    disableLogger: true,
-    disableListenLog: true,
-    routerConfig: Http.routerConfig
-  })
+  Layer.effect(Endpoints, Endpoints).pipe(
+    Layer.provide(
+      HttpRouter.serve(Layer.mergeAll(Http.layer(options), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)), {
+        disableLogger: true,
+        disableListenLog: true,
+        routerConfig: Http.routerConfig
+      })
+    )
+  )
 
 /** Refuses requests of clients that do not read their responses, then offers hot requests to the fast path before the router. */
 const fastPath = (settings: Settings) =>

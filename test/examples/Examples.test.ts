@@ -1,8 +1,9 @@
-import { NodeSocket } from "@effect/platform-node"
+import { NodeHttpServer, NodeSocket } from "@effect/platform-node"
 import { ConfigProvider, Effect, Layer, ManagedRuntime, References } from "effect"
-import { HttpServer } from "effect/http"
+import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { RpcClient, RpcSerialization } from "effect/rpc"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -72,6 +73,26 @@ describe("the examples", () => {
       })
       const answers = await Effect.runPromise(program.pipe(Effect.scoped, Effect.provide(protocol)))
       assert.deepStrictEqual(answers, ["UNAUTHORIZED", "ok"])
+    })
+  }, 30_000)
+
+  it("keep the routes of an app beside the gateway apart from those of the gateway", async () => {
+    const beside = HttpRouter.serve(HttpRouter.add("GET", "/mine", HttpServerResponse.text("mine"))).pipe(
+      Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0 })),
+      Layer.provideMerge(Exchange(() => {}))
+    )
+    await running(beside, async (runtime) => {
+      const addresses = [
+        (await runtime.runPromise(HttpServer.HttpServer)).address,
+        (await runtime.runPromise(NodeServer)).address()
+      ]
+      const statuses = []
+      for (const address of addresses) {
+        assert(address !== null && typeof address === "object" && "port" in address)
+        for (const path of ["/mine", "/api/v1/market/time"])
+          statuses.push((await fetch(`http://127.0.0.1:${address.port}${path}`)).status)
+      }
+      assert.deepStrictEqual(statuses, [200, 404, 404, 200])
     })
   }, 30_000)
 
