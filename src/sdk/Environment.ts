@@ -1,5 +1,6 @@
 /** The runtime of the SDK: network, time and randomness of a page, of Node, or of a test. */
 import type { WebSocketLike } from "../client/WebSocketLike.ts"
+import { deferred } from "./Deferred.ts"
 
 export interface Environment {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
@@ -63,5 +64,18 @@ export const joined = (...signals: ReadonlyArray<AbortSignal | undefined>) => {
     signal: controller.signal,
     abort: (reason: unknown): void => controller.abort(reason),
     free: (): void => frees.forEach((free) => free())
+  }
+}
+
+/** The result of a promise; rejects with the signal's reason if it aborts first. */
+export const unlessAborted = async <A>(promise: Promise<A>, signal: AbortSignal): Promise<A> => {
+  const aborted = deferred<never>()
+  const stop = (): void => aborted.reject(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener("abort", stop)
+  try {
+    return await Promise.race([aborted.promise, promise])
+  } finally {
+    signal.removeEventListener("abort", stop)
   }
 }

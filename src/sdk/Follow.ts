@@ -120,6 +120,8 @@ export class LiveBook {
   private readonly feed: Feed
   private readonly moved: Condition
   private end: { readonly error: ExchangeError | undefined } | undefined
+  /** Whether it changed since the last {@link changed}. */
+  private hasMoved = false
 
   private constructor(local: LocalBook, feed: Feed, moved: Condition) {
     this.local = local
@@ -141,21 +143,25 @@ export class LiveBook {
       feed.close()
       moved.notifyAll()
     }
+    const move = (): void => {
+      if (book !== undefined) book.hasMoved = true
+      moved.notifyAll()
+    }
     const feed = follow(
       {
         topics: [`orderbook.${depth}.${symbol}`],
         signal: options?.signal,
         onEvent: (event) => {
           if (event.kind === "orderbook") {
-            resolve((book ??= new LiveBook(event.book, feed, moved)))
-            moved.notifyAll()
+            if (book !== undefined) move()
+            else resolve((book = new LiveBook(event.book, feed, moved)))
           } else if (event.kind === "refused" && event.error.topic !== undefined && !isPassing(event.error.code)) {
             const { code, details, message } = event.error
             fail(new ExchangeError({ status: 0, code: code as ExchangeError["code"], message, details }))
           } else {
             const end = endOf(event)
             if (end !== undefined) fail(end)
-            else if (event.kind === "state") moved.notifyAll()
+            else if (event.kind === "fault" || (event.kind === "state" && event.state.type === "lost")) move()
           }
         }
       },
@@ -186,11 +192,12 @@ export class LiveBook {
     return this.local.faults
   }
   /**
-   * Resolves to `true` after the next change of the book or of {@link sound}; a busy caller sees only the newest state. Rejects if the
+   * Resolves to `true` once the book or {@link sound} changed after the last call; a busy caller sees only the newest state. Rejects if the
    * feed cannot reconnect, and resolves to `false` after the book was closed.
    */
   async changed(): Promise<boolean> {
-    if (this.end === undefined) await this.moved.wait()
+    if (this.end === undefined && !this.hasMoved) await this.moved.wait()
+    this.hasMoved = false
     if (this.end?.error !== undefined) throw this.end.error
     return this.end === undefined
   }

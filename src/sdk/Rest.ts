@@ -4,7 +4,7 @@
  * docs/contract/authentication.md#api-keys, docs/contract/limits.md.
  */
 import { pauseOf } from "../client/Backoff.ts"
-import { type Environment, joined } from "./Environment.ts"
+import { type Environment, joined, unlessAborted } from "./Environment.ts"
 import { errorOf, ExchangeError } from "./ExchangeError.ts"
 import type { Identity } from "./Identity.ts"
 import type { Limits } from "./Limits.ts"
@@ -121,7 +121,7 @@ export class Rest {
           continue
         }
         const { failure } = outcome
-        if (await this.repairs(outcome, repaired)) continue
+        if (await unlessAborted(this.repairs(outcome, repaired), signal)) continue
         const isFull = failure.status === 429
         const isUnknown = failure.outcome === "unknown"
         const isSafe = isFull || (isUnknown ? call.repeatable : failure.status >= 500)
@@ -162,8 +162,13 @@ export class Rest {
     const { body, uri } = targetOf(call, await call.input())
     const { href, pathname, search } = new URL(this.url + uri)
     const { method } = call
-    const own = call.open ? {} : await this.identity?.headers({ method, uri: pathname + search, body })
-    const token = own?.["authorization"]?.slice("Bearer ".length)
+    const { identity } = this
+    // it may log in, which other calls share
+    const own: Record<string, string> =
+      call.open || identity === undefined
+        ? {}
+        : await unlessAborted(identity.headers({ method, uri: pathname + search, body }), ended)
+    const token = own["authorization"]?.slice("Bearer ".length)
     const sent = this.environment.now()
     const limit = joined(ended)
     const timer = setTimeout(

@@ -340,9 +340,28 @@ describe("a book", () => {
     world.last.drop()
     assert.deepStrictEqual([await lost, book.sound], [true, false])
     await later(world, () => book.sound, "it is sound again")
+    assert.isTrue(await book.changed())
     const closed = book.changed()
     book.close()
     assert.deepStrictEqual([await closed, await book.changed(), world.last.readyState], [false, false, 3])
+    exchange.close()
+  })
+
+  it("reports what changed while its caller was busy", async () => {
+    let times = 0
+    const world = new World((message, socket) => {
+      polite(message, socket)
+      if (message.op === "subscribe" && ++times === 1) socket.tell(topic, whole)
+    })
+    const [exchange, book] = await open(world)
+    world.last.tell(topic, delta(2, 1))
+    world.last.tell(topic, delta(3, 2))
+    assert.deepStrictEqual([await book.changed(), book.seq], [true, 3])
+    const waits = book.changed()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.strictEqual(await Promise.race([waits, "none since then"]), "none since then")
+    world.last.tell(topic, delta(5, 4))
+    assert.deepStrictEqual([await waits, book.sound], [true, false])
     exchange.close()
   })
 

@@ -109,6 +109,23 @@ describe("a call", () => {
     for (const error of [await ends[1], await exchange.market.tickers().catch((error: unknown) => error)])
       assert.strictEqual(String(error), "AbortError: the client is closed")
   })
+
+  it("ends with the caller's signal while its token is renewed", async () => {
+    const world = new World()
+    const exchange = await world.connect({ wallet: seed })
+    world.answers.set("/authorize", () => undefined)
+    world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken" }))
+    const stop = new AbortController()
+    const renewing = exchange.user.me({}, { signal: stop.signal }).catch((error: unknown) => error)
+    while (world.asleep === 0) await new Promise((resolve) => setImmediate(resolve))
+    stop.abort("enough")
+    assert.strictEqual(await renewing, "enough")
+    world.now_ms = login.expires_at_ms
+    const ended = exchange.user.me({}, { signal: AbortSignal.timeout(1) }).catch((error: unknown) => error)
+    assert.strictEqual((await ended) instanceof DOMException, true)
+    assert.lengthOf(world.asks("/user/me"), 1)
+    exchange.close()
+  })
 })
 
 describe("a call that its caller ends during the request", () => {
