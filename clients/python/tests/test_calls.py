@@ -258,6 +258,14 @@ class NewOrders(unittest.TestCase):
             world.exchange.order.create(**ORDER)
         self.assertFalse(caught.exception.refused)
 
+    def test_whose_login_is_refused_after_an_unanswered_attempt_have_an_unknown_outcome(self) -> None:
+        world = World(wallet=SEED)
+        world.answers["/authorize"] = in_turn(reply(LOGIN), refusal(403, "FORBIDDEN", reason="WalletBanned"))
+        world.answers["/order/create"] = in_turn(None, refusal(401, "UNAUTHORIZED", reason="ExpiredToken"))
+        with self.assertRaises(errors.Forbidden) as caught:
+            world.exchange.order.create(**ORDER)
+        self.assertFalse(caught.exception.refused)
+
     def test_of_a_batch_are_recognized_after_an_unanswered_attempt(self) -> None:
         world = World(key=SEED)
         taken = {"code": "CONFLICT", "message": "no", "order_link_id": "a-1",

@@ -1,12 +1,15 @@
 """HTTP over kept connections, against a small server of this process."""
 
+import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 import unittest
 from typing import Callable, List
 
-from trading_gateway import Closed, Exchange, Key, Unanswered
+from trading_gateway import AsyncExchange, Book, Closed, Connecting, Exchange, Key, Unanswered
 from trading_gateway._calls import Send
 from trading_gateway._http import Address, Connections
 
@@ -136,8 +139,8 @@ class KeptConnections(unittest.TestCase):
 
 
 class Clients(unittest.TestCase):
-    def test_have_at_most_one_credential_and_a_url(self) -> None:
-        key = Key.generate()
+    def url(self) -> str:
+        """The URL of a gateway that has a clock only."""
 
         def serve(connection: socket.socket, number: int) -> None:
             while read_request(connection):
@@ -146,17 +149,53 @@ class Clients(unittest.TestCase):
 
         server = Server(serve)
         self.addCleanup(server.close)
-        url = f"http://127.0.0.1:{server.address.port}"
+        return f"http://127.0.0.1:{server.address.port}"
+
+    def test_have_at_most_one_credential_and_a_url(self) -> None:
+        key, url = Key.generate(), self.url()
         with self.assertRaisesRegex(ValueError, "at most one"):
             Exchange.connect(url, key=key, token="t")
         with self.assertRaisesRegex(ValueError, "expected a URL"):
             Exchange.connect("127.0.0.1:3010")
         with Exchange.connect(f"{url}/") as exchange:
             self.assertLess(exchange.clock.now(), 60_000)
+            feed = exchange.events(["ticker.BTC-USDC"])
+            self.assertEqual(next(feed), Connecting())
+            book = Book(Changing(), *exchange._feed_thread())  # type: ignore[arg-type]
+            self.assertTrue(book.changed())
+        self.assertEqual(list(feed), [])
+        self.assertFalse(book.changed())
+        book.close()
         with self.assertRaises(Closed):
             exchange.market.time()
         with self.assertRaises(Closed):
             next(iter(exchange.events(["ticker.BTC-USDC"])))
+
+    def test_with_asyncio_open_nothing_after_close(self) -> None:
+        async def program() -> None:
+            async with await AsyncExchange.connect(self.url()) as exchange:
+                pass
+            with self.assertRaises(Closed):
+                await exchange.events(["ticker.BTC-USDC"]).__anext__()
+            with self.assertRaises(Closed):
+                await exchange.book("BTC-USDC")
+
+        asyncio.run(program())
+
+    def test_let_a_program_end_that_left_a_feed(self) -> None:
+        program = f"""
+from trading_gateway import Exchange
+events = Exchange.connect({self.url()!r}).events(["ticker.BTC-USDC"])
+print(next(events))
+raise SystemExit(7)
+"""
+        ended = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True, check=False)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (7, "Connecting()\n", ""))
+
+
+class Changing:
+    async def changed(self) -> bool:
+        return True
 
 
 def _is_usable(connections: Connections) -> bool:

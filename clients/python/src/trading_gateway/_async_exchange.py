@@ -121,6 +121,8 @@ class AsyncExchange(AsyncOperations):
 
     async def book(self, symbol: str, depth: Literal[1, 50, 200, 1000] = 50) -> AsyncBook:
         """A live order book with at most `depth` levels per side; it has its first snapshot."""
+        if self._closed.is_set():
+            raise Closed()
         topic = f"orderbook.{depth}.{symbol}"
         book = AsyncBook(Feed(self._source, [topic]), topic)
         self._open.add(book)
@@ -136,6 +138,8 @@ class AsyncExchange(AsyncOperations):
     # ---- shared with the synchronous client
 
     async def _follow(self, topics: Sequence[str], since: Optional[Since]) -> EventQueue:
+        if self._closed.is_set():
+            raise Closed()
         queue = EventQueue(Feed(self._source, topics, since))
         self._open.add(queue)
         return queue

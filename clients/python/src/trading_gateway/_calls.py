@@ -256,33 +256,36 @@ class Calls:
         is_unsure = False
         tries, refusals = 1, 1
         yield from pause(0)
-        while True:
-            outcome = yield from self._attempt(operation, fields(), pace)
-            if isinstance(outcome, Attempted):
-                if not is_partial(outcome.value) or tries >= self._limits.tries_max:
-                    return outcome.value
-                wait_s = PARTIAL_S + pause_of(tries, chance())
-                tries += 1
+        try:
+            while True:
+                outcome = yield from self._attempt(operation, fields(), pace)
+                if isinstance(outcome, Attempted):
+                    if not is_partial(outcome.value) or tries >= self._limits.tries_max:
+                        return outcome.value
+                    wait_s = PARTIAL_S + pause_of(tries, chance())
+                    tries += 1
+                    if not (yield from pause(wait_s)):
+                        return outcome.value
+                    continue
+                error = outcome.error
+                if (yield from self._repairs(outcome, repaired)):
+                    continue
+                is_full = error.status == 429
+                is_unknown = not error.refused
+                is_safe = is_full or (is_repeatable if is_unknown else error.status >= 500)
+                if not is_safe or tries >= self._limits.tries_max:
+                    raise error
+                wait_s = outcome.retry_s + pause_of(refusals if is_full else tries, chance())
+                tries, refusals = (tries, refusals + 1) if is_full else (tries + 1, refusals)
                 if not (yield from pause(wait_s)):
-                    return outcome.value
-                continue
-            error = outcome.error
-            if (yield from self._repairs(outcome, repaired)):
-                continue
-            is_full = error.status == 429
-            is_unknown = not error.refused
-            is_safe = is_full or (is_repeatable if is_unknown else error.status >= 500)
-            if not is_safe or tries >= self._limits.tries_max:
-                error.repeated = is_unsure
-                raise error
-            wait_s = outcome.retry_s + pause_of(refusals if is_full else tries, chance())
-            tries, refusals = (tries, refusals + 1) if is_full else (tries + 1, refusals)
-            if not (yield from pause(wait_s)):
-                error.repeated = is_unsure
-                raise error
-            if is_unknown and operation.method != "GET":
-                is_unsure = True
-                on_unanswered()
+                    raise error
+                if is_unknown and operation.method != "GET":
+                    is_unsure = True
+                    on_unanswered()
+        except ExchangeError as failure:
+            # of the call, or of a login during it
+            failure.repeated = failure.repeated or is_unsure
+            raise
 
     def _repairs(self, failed: Failed, repaired: List[str]) -> Steps[bool]:
         """Corrects the clock or renews the token, each once per call; returns whether to try again."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+from contextlib import suppress
 from typing import Any, Coroutine, Dict, Iterator, List, Literal, Optional, Sequence, Tuple
 
 from ._async_exchange import AsyncExchange
@@ -29,12 +31,20 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._is_closed = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="gateway-feeds", daemon=True)
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the thread and returns its result. An interrupt cancels it."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        """Runs a coroutine in the thread and returns its result. An interrupt cancels it. Raises `Closed` after `close`, and where the
+        interpreter ends, which has stopped the thread: a generator of the program may be left then.
+        """
+        with self._lock:
+            if self._is_closed or sys.is_finalizing():
+                coroutine.close()
+                raise Closed()
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         except BaseException:
@@ -49,7 +59,9 @@ class _LoopThread:
             if others:
                 await asyncio.wait(others, timeout=CLOSE_S)
 
-        self.run(rest())
+        with self._lock:
+            self._is_closed = True
+        asyncio.run_coroutine_threadsafe(rest(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -94,10 +106,14 @@ class Book:
         """Waits for the next change of the book or of `sound`; a busy caller sees only the newest state. False after `close`. Raises if
         the feed cannot reconnect.
         """
-        return self._thread.run(self._inner.changed())
+        try:
+            return self._thread.run(self._inner.changed())
+        except Closed:
+            return False
 
     def close(self) -> None:
-        self._thread.run(self._exchange._unfollow(self._inner))
+        with suppress(Closed):
+            self._thread.run(self._exchange._unfollow(self._inner))
 
     def __enter__(self) -> Book:
         return self
@@ -172,8 +188,9 @@ class Exchange(Operations):
             feeds, self._feeds = self._feeds, None
         if feeds is not None:
             thread, exchange = feeds
-            thread.run(exchange.close())
-            thread.close()
+            with suppress(Closed):
+                thread.run(exchange.close())
+                thread.close()
 
     @property
     def clock(self) -> ServerClock:
@@ -201,12 +218,15 @@ class Exchange(Operations):
         queue = thread.run(exchange._follow(topics, since))
         try:
             while True:
-                events = thread.run(queue.take())
+                try:
+                    events = thread.run(queue.take())
+                except Closed:
+                    return
                 if not events:
                     return
                 yield from events
         finally:
-            if not self._closed.is_set():
+            with suppress(Closed):
                 thread.run(exchange._unfollow(queue))
 
     def book(self, symbol: str, depth: Literal[1, 50, 200, 1000] = 50) -> Book:
