@@ -44,6 +44,13 @@ describeCcxt("the rules of the exchange of CCXT", () => {
       (error: Error) => error.constructor.name
     )
 
+  it("sends no more requests than the gateway allows", () => {
+    const { api, rateLimit } = exchange
+    const perMinute = (cost: number) => MINUTE_MS / (rateLimit * cost)
+    assert.isBelow(perMinute(api.public.get["market/tickers"]), 60)
+    assert.isBelow(perMinute(api.private.post["order/create"]), 600)
+  })
+
   describe("histories", () => {
     it("has all open orders, over all pages", SLOW, async () => {
       for (let batch = 0; batch < 3; batch++) {
