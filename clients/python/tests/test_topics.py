@@ -3,8 +3,9 @@
 import asyncio
 import unittest
 from typing import Any, Dict, List
+from unittest.mock import patch
 
-from trading_gateway import Fault, Live, LocalBook, Refused, Resumed, Since
+from trading_gateway import AsyncExchange, Environment, Fault, Limits, Live, LocalBook, Refused, Resumed, Since
 from trading_gateway._error import ExchangeError
 from trading_gateway._feed import AsyncBook, Feed
 from trading_gateway._topics import FAULTS_MAX, Topics
@@ -155,6 +156,27 @@ class Books(unittest.TestCase):
             return True
         finally:
             await book.close()
+
+    def test_are_forgotten_by_their_client_after_close(self) -> None:
+        class Feed:
+            def __init__(self, *_: Any) -> None:
+                self.topics = Topics([BOOK])
+                self.topics.books[BOOK] = LocalBook()
+                self.topics.books[BOOK].sound = True
+
+            async def run(self, deliver: Any) -> None:
+                await asyncio.sleep(60)
+
+        async def program() -> None:
+            exchange = AsyncExchange("http://127.0.0.1:1", Limits(), Environment())
+            with patch("trading_gateway._async_exchange.Feed", Feed):
+                book = await exchange.book("BTC-USDC")
+            self.assertEqual(exchange._open, {book})
+            await book.close()
+            self.assertEqual(exchange._open, set())
+            await exchange.close()
+
+        asyncio.run(program())
 
     def test_are_not_sound_without_a_connection(self) -> None:
         gateway = Gateway(BOOK)

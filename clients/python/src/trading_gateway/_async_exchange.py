@@ -124,7 +124,7 @@ class AsyncExchange(AsyncOperations):
         if self._closed.is_set():
             raise Closed()
         topic = f"orderbook.{depth}.{symbol}"
-        book = AsyncBook(Feed(self._source, [topic]), topic)
+        book = AsyncBook(Feed(self._source, [topic]), topic, self._open.discard)
         self._open.add(book)
         try:
             while not book.book.sound:

@@ -204,11 +204,12 @@ class AsyncBook:
     `book` is the book itself.
     """
 
-    def __init__(self, feed: Feed, topic: str) -> None:
+    def __init__(self, feed: Feed, topic: str, on_end: Callable[[AsyncBook], None] = lambda book: None) -> None:
         self.book = feed.topics.books.setdefault(topic, Book())
         self._changed = asyncio.Event()
         self._task = asyncio.ensure_future(feed.run(self._deliver))
         self._task.add_done_callback(lambda _: self._changed.set())
+        self._task.add_done_callback(lambda _: on_end(self))
 
     async def _deliver(self, event: FeedEvent) -> None:
         if isinstance(event, Refused) and event.topic is not None and event.code not in PASSING:
