@@ -62,7 +62,7 @@ export const account = Effect.fnUntraced(function* (
 
 /**
  * The order book of a market; succeeds after the first snapshot. It is updated in place: a watcher receives the same object
- * after each message. An unknown market fails with `FeedEnded`, code 1003.
+ * after each message, and when it is no longer sound. An unknown market fails with `FeedEnded`, code 1003.
  */
 export const book = Effect.fnUntraced(function* (
   open: Open,
@@ -71,14 +71,19 @@ export const book = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Kept<LocalBook>, FeedEnded, Scope.Scope> {
   const first = yield* Deferred.make<LocalBook, FeedEnded>()
   let kept: ReturnType<typeof Watched.make<LocalBook>> | undefined
+  let wasSound = true
   const onEvent = (event: FeedEvent): void => {
     if (event.kind === "orderbook") {
       kept?.set(event.book)
+      wasSound = true
       Deferred.doneUnsafe(first, Effect.succeed(event.book))
-    } else {
-      const end = endOf(event)
-      if (end !== undefined) Deferred.doneUnsafe(first, Effect.fail(end))
+      return
     }
+    const end = endOf(event)
+    if (end !== undefined) Deferred.doneUnsafe(first, Effect.fail(end))
+    if (!wasSound || kept?.get().sound !== false) return
+    wasSound = false
+    kept.set(kept.get())
   }
   const feed = yield* open({ topics: [printTopic({ kind: "orderbook", depth, symbol })], onEvent })
   kept = Watched.make(yield* Deferred.await(first))

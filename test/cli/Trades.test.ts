@@ -41,9 +41,11 @@ describe("the trades of a market", () => {
     )
   })
 
-  it("end with the error of a refused topic", async () => {
-    const refused = { kind: "refused", error: { code: "NOT_FOUND", message: "no such market" } } as unknown as FeedEvent
-    const error = await printed(refused).then(
+  it("end with the error of a refused topic, unless it is temporary", async () => {
+    const refusal = (code: string, text: string) =>
+      ({ kind: "refused", error: { code, message: text } }) as unknown as FeedEvent
+    assert.deepStrictEqual(await printed(refusal("SERVICE_UNAVAILABLE", "not yet"), message("snapshot", 1)), ["t1"])
+    const error = await printed(refusal("NOT_FOUND", "no such market")).then(
       () => undefined,
       (reason: unknown) => reason
     )

@@ -21,7 +21,10 @@ describe("a live book", () => {
       const book = yield* Follow.book(gateway.open, "BTC-USDC", 50)
       assert.deepStrictEqual([book.get().stream_id, book.get().seq, book.get().sound], ["b", 1, true])
       const seqs: Array<number> = []
-      yield* Effect.forkScoped(Stream.runForEach(book.changes, ({ seq }) => Effect.sync(() => seqs.push(seq))))
+      const states: Array<boolean> = []
+      yield* Effect.forkScoped(
+        Stream.runForEach(book.changes, ({ seq, sound }) => Effect.sync(() => seqs.push(seq) && states.push(sound)))
+      )
       yield* settled(() => seqs.length === 1, "the book now")
       yield* TestClock.adjust(5_000)
       assert.strictEqual(book.feed.age(topic), 5_000)
@@ -30,6 +33,10 @@ describe("a live book", () => {
       assert.deepStrictEqual([seqs, book.feed.age(topic)], [[1, 3], 0])
       gateway.last.drop()
       assert.isFalse(book.get().sound)
+      yield* settled(() => states.length === 3, "the loss")
+      yield* TestClock.adjust(BACKOFF_MAX_MS)
+      yield* settled(() => states.length === 4, "the next snapshot")
+      assert.deepStrictEqual(states, [true, true, false, true])
     })
   )
 

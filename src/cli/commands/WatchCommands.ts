@@ -1,6 +1,7 @@
 /** `book` and `trades`: live market data. */
 import { Console, Effect, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { isPassing } from "../../client/Backoff.ts"
 import type { FeedEvent } from "../../client/FeedEvent.ts"
 import type { LocalBook } from "../../client/index.ts"
 import * as Decimal from "../../domain/Decimal.ts"
@@ -105,7 +106,8 @@ export const tradesOf = <E, R>(events: Stream.Stream<FeedEvent, E, R>): Stream.S
     let printed: ReadonlyArray<string> = []
     return events.pipe(
       Stream.mapEffect((event) => {
-        if (event.kind === "refused")
+        // the feed tries again after a temporary refusal
+        if (event.kind === "refused" && !isPassing(event.error.code))
           return Effect.fail(new CliError({ code: event.error.code, message: event.error.message }))
         if (event.kind !== "trade") return Effect.succeed([])
         const list = event.data.list.filter(({ trade_id }) => !printed.includes(trade_id))
