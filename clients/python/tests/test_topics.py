@@ -2,10 +2,10 @@
 
 import asyncio
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Type
 from unittest.mock import patch
 
-from trading_gateway import AsyncExchange, Environment, Fault, Limits, Live, LocalBook, Refused, Resumed, Since
+from trading_gateway import AsyncExchange, Environment, Fault, Limits, Live, LocalBook, Refused, Resumed, Since, errors
 from trading_gateway._error import ExchangeError
 from trading_gateway._feed import AsyncBook, Feed
 from trading_gateway._topics import FAULTS_MAX, Topics
@@ -135,25 +135,25 @@ class Books(unittest.TestCase):
         self.assertRegex(str(gateway.topics.broken), "5 checks in a row")
 
     def test_end_with_a_refusal_for_good_and_not_with_a_temporary_one(self) -> None:
-        for code, ends in (("SERVICE_UNAVAILABLE", False), ("NOT_FOUND", True)):
-            self.assertEqual(asyncio.run(self.refused(code)), ends)
+        self.assertIsNone(asyncio.run(self.refused("SERVICE_UNAVAILABLE", {})))
+        self.assertIs(asyncio.run(self.refused("NOT_FOUND", {"reason": "SymbolNotFound"})), errors.SymbolNotFound)
 
-    async def refused(self, code: str) -> bool:
-        """Whether a book ends with a refusal of its topic."""
+    async def refused(self, code: str, details: Dict[str, Any]) -> Optional[Type[ExchangeError]]:
+        """The error with which a book ends after a refusal of its topic."""
 
         class Feed:
             topics = Topics([BOOK])
 
             async def run(self, deliver: Any) -> None:
-                await deliver(Refused(code, "", BOOK))
+                await deliver(Refused(code, "", BOOK, details))
                 await asyncio.sleep(60)
 
         book = AsyncBook(Feed(), BOOK)  # type: ignore[arg-type]
         try:
             await book.changed()
-            return False
-        except ExchangeError:
-            return True
+            return None
+        except ExchangeError as error:
+            return type(error)
         finally:
             await book.close()
 

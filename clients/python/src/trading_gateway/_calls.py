@@ -7,7 +7,7 @@ asynchronous client share every rule: rate limits, signatures, the correction of
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Generator, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Generator, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar, Union
 from urllib.parse import quote, urlencode
 
 from . import errors
@@ -98,6 +98,11 @@ def seconds_in(response: Response, name: str) -> Optional[float]:
     return float(text) if text.isascii() and text.isdigit() else None
 
 
+def class_of(code: str, details: Mapping[str, Any]) -> Type[ExchangeError]:
+    """The class of an error: that of its reason, else that of its code."""
+    return errors.REASONS.get(details.get("reason", "")) or errors.CODES.get(code) or ExchangeError
+
+
 def error_of(response: Response) -> ExchangeError:
     """The error of a response that is not 2xx. The body may come from a proxy and not be the gateway's JSON."""
     try:
@@ -109,8 +114,7 @@ def error_of(response: Response) -> ExchangeError:
     status = response.status
     code = body.get("code") or ("RateLimitExceeded" if status == 429 else "INTERNAL")
     details = body.get("details") or {}
-    kind = errors.REASONS.get(details.get("reason", "")) or errors.CODES.get(code) or ExchangeError
-    return kind(status, code, body.get("message") or f"HTTP {status}", details, body.get("request_id"))
+    return class_of(code, details)(status, code, body.get("message") or f"HTTP {status}", details, body.get("request_id"))
 
 
 def target_of(operation: Operation[Any], fields: Mapping[str, Any]) -> Tuple[str, bytes]:

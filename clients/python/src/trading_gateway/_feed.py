@@ -13,6 +13,7 @@ from collections import deque
 from typing import Any, Awaitable, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence
 
 from ._book import Book
+from ._calls import class_of
 from ._environment import Environment, pause_of
 from ._error import ExchangeError, FeedEnded
 from ._identity import Renewal
@@ -213,7 +214,7 @@ class AsyncBook:
 
     async def _deliver(self, event: FeedEvent) -> None:
         if isinstance(event, Refused) and event.topic is not None and event.code not in PASSING:
-            raise ExchangeError(0, event.code, event.message, event.details)
+            raise class_of(event.code, event.details or {})(0, event.code, event.message, event.details)
         self._changed.set()
 
     async def changed(self) -> bool:
