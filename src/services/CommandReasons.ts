@@ -59,7 +59,7 @@ const commandReasons = {
   deposit: [...ofSubAccount, ...decimals, "FaucetLimit"],
   withdraw: [...ofSubAccount, ...decimals, "DuplicateRequestId", "InsufficientBalance"],
   credit: [...ofSubAccount, ...decimals, "DuplicateRequestId"],
-  set_index_price: [...input, ...decimals, "SymbolNotFound"]
+  set_index_price: [...input, ...decimals, "NotMultipleOfTick", "SymbolNotFound"]
 } as const satisfies { readonly [T in CommandType]: ReadonlyArray<Reason> }
 
 export type CommandType = CommandBody["type"]

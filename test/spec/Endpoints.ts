@@ -379,7 +379,10 @@ export const rows: Record<string, Row> = {
   "PUT /admin/index-price": {
     access: "basic",
     ok: () => ({ body: { symbol, price: "60000" } }),
-    refuses: [refuses(404, "SymbolNotFound", () => ({ body: { symbol: "NO-SUCH", price: "60000" } }))]
+    refuses: [
+      refuses(400, "NotMultipleOfTick", () => ({ body: { symbol, price: "60000.05" } })),
+      refuses(404, "SymbolNotFound", () => ({ body: { symbol: "NO-SUCH", price: "60000" } }))
+    ]
   },
   "GET /health": publicRead({}),
   "GET /ready": publicRead({}),

@@ -87,7 +87,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.put("indexPrice", "/index-price", {
       payload: IndexPriceBody,
       success: IndexPrice,
-      error: errors(...takesBody, ...changes, "SymbolNotFound", "ModuleDisabled", "OutOfRange")
+      error: errors(...takesBody, ...changes, "SymbolNotFound", "ModuleDisabled", "NotMultipleOfTick", "OutOfRange")
     })
       .annotate(NullCounts, true)
       .annotateMerge(
