@@ -2,7 +2,21 @@ import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { AuthRefused, AuthUnavailable } from "../../src/services/identity/Authenticator.ts"
 import { CommandRefused, OutcomeUnknown } from "../../src/services/Sequencer.ts"
-import { type Ask, ADMIN, btc, foreign, gateway, orderId, rate, tokenCaller, userId, v0, v1, well } from "./Fixture.ts"
+import {
+  type Ask,
+  ADMIN,
+  btc,
+  draft,
+  foreign,
+  gateway,
+  orderId,
+  rate,
+  tokenCaller,
+  userId,
+  v0,
+  v1,
+  well
+} from "./Fixture.ts"
 
 const plain = gateway()
 afterAll(plain.dispose)
@@ -685,6 +699,29 @@ describe("a refused field", () => {
       [{ time_in_force: "GTT", expire_time: 1 }, "OutOfRange", "expire_time"]
     ] as const
     for (const [more, ...expected] of inside) assert.deepStrictEqual((await errorOf(more)).slice(0, 2), [...expected])
+  })
+})
+
+describe("text", () => {
+  it("that a database cannot keep is refused", async () => {
+    for (const text of ["a\u0000", "\ud800", "a\udc00b"]) {
+      const refused = [400, "InvalidField", "label"]
+      const key = { public_key: "aa".repeat(32), scopes: ["read"], label: text }
+      assert.deepStrictEqual(await reasonOf("POST", "/api/v1/user/sub-accounts", { body: { label: text } }), refused)
+      assert.deepStrictEqual(await reasonOf("POST", "/api/v1/user/api-keys", { body: key }), refused)
+      const code = { body: { label: text }, authorization: ADMIN }
+      assert.deepStrictEqual(await reasonOf("POST", "/api/v1/admin/access-codes", code), refused)
+      const change = { body: { title: text }, authorization: ADMIN }
+      const path = `/api/v1/admin/competitions/${draft.id}`
+      assert.deepStrictEqual(await reasonOf("PATCH", path, change), [400, "InvalidField", "title"])
+    }
+    const filter = await plain.fetch("GET", "/api/v1/admin/access-codes?label=a%00", { authorization: ADMIN })
+    const { details, message } = await refusal(filter)
+    assert.deepStrictEqual([filter.status, details?.reason, details?.field], [400, "InvalidField", "label"])
+    assert.strictEqual(
+      message,
+      'label: expected text of at most 64 characters, without U+0000 and lone surrogates, got "a\\u{0}"'
+    )
   })
 })
 

@@ -30,7 +30,7 @@ const competitionFields = {
     "Unique; words of a-z and 0-9, joined by -, at most 64 characters",
     "spring-cup"
   ),
-  title: field(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120)), "Title", "Spring Cup"),
+  title: field(text(120, 1), "Title", "Spring Cup"),
   description_md: field(text(20_000), "Markdown, at most 20000 characters", "Trade **BTC**."),
   start_time_ms: field(Millis, "Start, inclusive"),
   end_time_ms: field(Millis, "At most 366 days after the start"),

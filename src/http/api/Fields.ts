@@ -62,5 +62,14 @@ export const span = {
   end_time: Schema.optionalKey(field(Millis, "End, exclusive"))
 }
 
-/** Text of at most `max` characters. */
-export const text = (max: number) => Schema.String.check(Schema.isMaxLength(max))
+/** Text of at most `max` characters that every database keeps as it is: PostgreSQL takes no U+0000, UTF-8 has no lone surrogates. */
+export const text = (max: number, min = 0) => {
+  const size = min === 0 ? `of at most ${max}` : `of ${min} to ${max}`
+  return Schema.String.check(
+    Schema.isMaxLength(max),
+    Schema.makeFilter((value: string) => value.isWellFormed() && !value.includes("\0"), {
+      message: `expected text ${size} characters, without U+0000 and lone surrogates`
+    }),
+    ...(min === 0 ? [] : [Schema.isMinLength(min)])
+  )
+}
