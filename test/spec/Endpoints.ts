@@ -375,7 +375,11 @@ export const rows: Record<string, Row> = {
   },
   "GET /user/referral": read(),
 
-  "GET /admin/audit": { access: "basic", ok: () => ({ query: { action: "banWallet" } }) },
+  "GET /admin/audit": {
+    access: "basic",
+    ok: () => ({ query: { action: "banWallet" } }),
+    refuses: [refuses(400, "OutOfRange", () => ({ query: { start_time: "2", end_time: "1" } }))]
+  },
   "PUT /admin/index-price": {
     access: "basic",
     ok: () => ({ body: { symbol, price: "60000" } }),

@@ -21,7 +21,7 @@ export class AuditApi extends HttpApiGroup.make("audit")
     HttpApiEndpoint.get("list", "/audit", {
       query: auditQuery,
       success: page(AuditEntry),
-      error: errors("InvalidCursor")
+      error: errors("InvalidCursor", "OutOfRange")
     })
       .middleware(AdminAccess)
       .annotateMerge(

@@ -16,7 +16,7 @@ import type { AccountsUnavailable } from "./Accounts.ts"
 import { AuditStore } from "./AuditStore.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { Ids } from "../operations/Ids.ts"
-import type { Page } from "../operations/Paging.ts"
+import { type Page, startsAfter } from "../operations/Paging.ts"
 import type { DomainError } from "../DomainError.ts"
 
 type Facts = Readonly<Record<string, unknown>>
@@ -75,7 +75,7 @@ export class AuditTrail extends Context.Service<
     /** Newest first. */
     readonly list: (
       request: AuditRequest
-    ) => Effect.Effect<Page<AuditEntry>, DomainError<"InvalidCursor"> | AccountsUnavailable>
+    ) => Effect.Effect<Page<AuditEntry>, DomainError<"InvalidCursor" | "OutOfRange"> | AccountsUnavailable>
   }
 >()("gateway/services/AuditTrail") {
   static readonly layer: Layer.Layer<AuditTrail, never, AuditStore | Cursors | Ids> = Layer.effect(
@@ -132,6 +132,8 @@ export class AuditTrail extends Context.Service<
             })
           ),
         list: Effect.fnUntraced(function* ({ action, actor, cursor, end_time, limit = LIMIT_DEFAULT, start_time }) {
+          const end = end_time ?? (yield* Clock.currentTimeMillis)
+          if (start_time !== undefined && start_time > end) return yield* Effect.fail(startsAfter(end))
           const of = { endpoint: "admin/audit", filters: [actor, action, start_time, end_time] }
           const after = parseKey(yield* cursors.read(of, cursor))
           // one more than the limit shows whether another page follows

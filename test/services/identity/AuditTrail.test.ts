@@ -72,6 +72,11 @@ const world = (doubles: Doubles = {}) => {
 }
 const actions = endpoints.filter(({ method }) => method !== "GET")
 
+const listing = AuditTrail.layer.pipe(
+  Layer.provideMerge(SqliteStores.audit),
+  Layer.provide([Layer.provide(Cursors.layer, signingKeys(1)), Layer.mock(Ids)({})])
+)
+
 describe("the audit trail", () => {
   it("has two entries per action: actor, action, before, after, request id and time", async () => {
     const { ask, entries, gate, lines } = world()
@@ -295,6 +300,15 @@ describe("the audit trail", () => {
     }
   })
 
+  it.effect("refuses a span that starts after its end", () =>
+    Effect.gen(function* () {
+      const trail = yield* AuditTrail
+      for (const span of [{ start_time: 2, end_time: 1 }, { start_time: 1e15 }])
+        assert.deepInclude(yield* Effect.flip(trail.list(span)), { reason: "OutOfRange" })
+      assert.deepStrictEqual((yield* trail.list({ start_time: 1, end_time: 1 })).list, [])
+    }).pipe(Effect.provide(listing))
+  )
+
   it.effect("returns both entries of each action once, whichever of them ends a page", () =>
     Effect.gen(function* () {
       const store = yield* AuditStore
@@ -312,14 +326,7 @@ describe("the audit trail", () => {
         } while (cursor !== "")
         assert.deepStrictEqual(list, expected, `pages of ${limit}`)
       }
-    }).pipe(
-      Effect.provide(
-        AuditTrail.layer.pipe(
-          Layer.provideMerge(SqliteStores.audit),
-          Layer.provide([Layer.provide(Cursors.layer, signingKeys(1)), Layer.mock(Ids)({})])
-        )
-      )
-    )
+    }).pipe(Effect.provide(listing))
   )
 })
 
