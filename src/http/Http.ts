@@ -89,7 +89,7 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
   const path = pathOf(request.url)
   const methods = table.methodsOf(path)
   if (methods === undefined) return ErrorResponse.write(state, noSuchRoute)
-  if (RouteTable.isSocket(path) && request.method === "GET") {
+  if (RouteTable.isSocket(path) && (request.method === "GET" || request.method === "HEAD")) {
     return HttpServerResponse.setHeaders(ErrorResponse.write(state, upgrade), {
       upgrade: "websocket",
       connection: "upgrade"

@@ -49,11 +49,12 @@ const agreed = (offers: ReadonlyArray<object>, limits: Limits): string | undefin
   return params && `Sec-WebSocket-Extensions: ${extension.format({ [DEFLATE]: params })}`
 }
 
-export const negotiate = ({ headers, method }: IncomingMessage, limits: Limits): Accepted | Declined => {
+export const negotiate = ({ headers, httpVersion, method }: IncomingMessage, limits: Limits): Accepted | Declined => {
   const key = headers["sec-websocket-key"]
   if (method !== "GET") {
     return { status: 405, reason: "MethodNotAllowed", message: "use GET for an upgrade", fields: ["Allow: GET"] }
   }
+  if (httpVersion !== "1.1") return decline("an upgrade needs HTTP/1.1")
   if (headers.upgrade?.toLowerCase() !== "websocket") return decline("upgrade must be websocket")
   if (key === undefined || !KEY.test(key)) return decline("sec-websocket-key is missing or malformed")
   if (!VERSIONS.has(headers["sec-websocket-version"] ?? "")) {

@@ -97,6 +97,7 @@ describe("routes", () => {
       assert.strictEqual(response.status, 426)
       assert.strictEqual(response.headers.get("upgrade"), "websocket")
       assert.strictEqual((await refusal(response)).code, "BAD_REQUEST")
+      assert.strictEqual((await plain.fetch("HEAD", path)).status, 426)
     }
   })
 })

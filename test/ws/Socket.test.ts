@@ -174,6 +174,7 @@ describe("the opening handshake", () => {
       const cases = [
         [{}, "POST /ws HTTP/1.1", "405", "MethodNotAllowed", "Allow: GET"],
         [{}, "GET /elsewhere HTTP/1.1", "404", "NoSuchRoute", ""],
+        [{}, "GET /ws HTTP/1.0", "400", "upgrade needs HTTP/1.1", ""],
         [{}, "GET /toString HTTP/1.1", "404", "NoSuchRoute", ""],
         [{ host: "other" }, undefined, "400", "one Host header", ""],
         [{ Upgrade: "h2c" }, undefined, "400", "upgrade must be websocket", ""],
