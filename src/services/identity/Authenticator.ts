@@ -421,7 +421,8 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     return { ...issued, user_id, root_address }
   })
 
-  const faultOf = (fault: TokenFault) => (fault === "BannedUser" ? endedBy("banned") : refuse(fault))
+  const faultOf = (fault: TokenFault) =>
+    fault === "BannedUser" ? endedBy("banned") : fault === "RevokedToken" ? endedBy("revoked") : refuse(fault)
   const verifyToken = (token: string) =>
     Effect.flatMap(tokens.verify(token), (verdict) =>
       typeof verdict === "string" ? Effect.fail(faultOf(verdict)) : Effect.succeed(verdict)
