@@ -3,9 +3,10 @@
  *
  * Source: docs/contract/conventions.md#json-and-http, #query-parameters.
  */
-import { SchemaAST, type Schema } from "effect"
+import type { Schema } from "effect"
 import { quoted, shown } from "../domain/InputText.ts"
 import { fieldsOf } from "../domain/NearestName.ts"
+import { notInDigits, numbersOf } from "../domain/QueryNumbers.ts"
 import { unknownParameter } from "../domain/UnknownNames.ts"
 import { BadJson } from "./StrictJson.ts"
 
@@ -29,21 +30,12 @@ interface Names {
 const NO_NAMES: Names = { all: new Set(), numbers: new Set() }
 const names = new WeakMap<Schema.Top, Names>()
 
-const numbersOf = (query: Schema.Top): ReadonlySet<string> => {
-  const ast = SchemaAST.toType(query.ast)
-  const fields = SchemaAST.isObjects(ast) ? ast.propertySignatures : []
-  return new Set(fields.filter(({ type }) => SchemaAST.isNumber(type)).map(({ name }) => String(name)))
-}
-
 const namesOf = (query: Schema.Top | undefined): Names => {
   if (query === undefined) return NO_NAMES
   let found = names.get(query)
   if (found === undefined) names.set(query, (found = { all: fieldsOf([query]), numbers: numbersOf(query) }))
   return found
 }
-
-/** Whether a text is another notation of a number: the codec of a query reads `1e1`, `5.0` and `+5` as well. */
-const isOtherNotation = (text: string): boolean => !/^-?\d+$/u.test(text) && Number.isInteger(Number(text))
 
 /**
  * Reads the query of a request target; an empty value means that the parameter is absent. `query` is the schema of the
@@ -74,9 +66,8 @@ export const parse = (url: string, query?: Schema.Top): Query => {
       const { facts, field, message } = unknownParameter(name, known)
       return new BadJson("UnknownParameter", field, message, facts)
     }
-    if (value !== "" && numbers.has(name) && isOtherNotation(value)) {
-      return new BadJson("InvalidField", name, `${name}: expected a whole number as digits, got ${quoted(value)}`)
-    }
+    const wrong = numbers.has(name) ? notInDigits(name, value) : undefined
+    if (wrong !== undefined) return new BadJson("InvalidField", name, wrong)
     const before = found[name]
     if (before === undefined) found[name] = value
     else if (name !== REPEATABLE) {

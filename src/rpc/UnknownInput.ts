@@ -1,12 +1,13 @@
 /**
- * The input of a call that its endpoint refuses by its name, or that no path can hold. The schema of a procedure drops unknown
- * names, so they are refused before it reads the call.
+ * The input of a call that its endpoint refuses by its name, that no path can hold, or that is a number in another notation than
+ * digits. The schema of a procedure drops unknown names and reads such numbers, so they are refused before it reads the call.
  * Source: docs/contract/conventions.md#query-parameters, #bodies.
  */
 import type { HttpApiEndpoint } from "effect/http-api"
 import * as ApiError from "../domain/ApiError.ts"
 import { fieldText } from "../domain/InputText.ts"
 import { fieldsOf } from "../domain/NearestName.ts"
+import { notInDigits, numbersOf } from "../domain/QueryNumbers.ts"
 import { unknownField, unknownParameter, upperCaseKey } from "../domain/UnknownNames.ts"
 import type { CallError } from "./api/Errors.ts"
 import { derived } from "./api/Operations.ts"
@@ -16,11 +17,13 @@ type Members = Readonly<Record<string, unknown>>
 /** The names that an endpoint takes. */
 interface Names {
   readonly query: ReadonlySet<string>
+  readonly numbers: ReadonlySet<string>
   /** Undefined: it takes no body. */
   readonly body: ReadonlySet<string> | undefined
 }
 const namesOf = ({ payload, query }: HttpApiEndpoint.Top): Names => ({
   query: fieldsOf(query === undefined ? [] : [query]),
+  numbers: query === undefined ? new Set() : numbersOf(query),
   body:
     payload.size === 0
       ? undefined
@@ -41,11 +44,16 @@ const ofBody = ({ body }: Names, value: unknown): CallError | undefined => {
   return path === undefined ? undefined : ofField(path, body!)
 }
 
-const ofQuery = ({ query }: Names, parameters: Members): CallError | undefined => {
-  const name = Object.keys(parameters).find((each) => !query.has(each))
-  if (name === undefined) return undefined
-  const { facts, field, message } = unknownParameter(name, query)
-  return ApiError.ofReason("UnknownParameter", { field, ...facts }, { message })
+const ofQuery = ({ numbers, query }: Names, parameters: Members): CallError | undefined => {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (!query.has(name)) {
+      const { facts, field, message } = unknownParameter(name, query)
+      return ApiError.ofReason("UnknownParameter", { field, ...facts }, { message })
+    }
+    const message = numbers.has(name) && typeof value === "string" ? notInDigits(name, value) : undefined
+    if (message !== undefined) return ApiError.ofReason("InvalidField", { field: name }, { message })
+  }
+  return undefined
 }
 
 /** A segment `.` or `..` would lead to another path, and half of a surrogate pair has no encoding. */

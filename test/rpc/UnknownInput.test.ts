@@ -55,12 +55,14 @@ describe("a call with a name that its endpoint does not take", () => {
           "/order/cancel-all"
         ],
         ["order.history", { query: { symbl: "ETH-USDC" } }, "GET", "/order/history?symbl=ETH-USDC"],
-        ["user.me", { query: { symbol: "ETH-USDC" } }, "GET", "/user/me?symbol=ETH-USDC"]
+        ["user.me", { query: { symbol: "ETH-USDC" } }, "GET", "/user/me?symbol=ETH-USDC"],
+        ["order.history", { query: { limit: "1e1" } }, "GET", "/order/history?limit=1e1"],
+        ["market.kline", { query: { limit: "5.0" } }, "GET", "/market/kline?limit=5.0"]
       ] as const) {
         const refused = refusalOf(await call(tag, input))
         const body = "payload" in input ? input.payload : undefined
         assert.deepStrictEqual({ ...refused }, await overRest(method, path, body), tag)
-        assert.match(refused!.details.reason, /^Unknown(?:Field|Parameter)$/u)
+        assert.match(refused!.details.reason, /^(?:Unknown(?:Field|Parameter)|InvalidField)$/u)
       }
     })
   }
