@@ -176,7 +176,7 @@ describe("Amendment 18: a request that is paused while its credential ends", { t
     const after = await fetch(`${exchange.url}/api/v1/user/me`, { headers: { authorization: `Bearer ${token}` } })
     assert.deepInclude(await after.json(), {
       message: "the token or API key was revoked; log in again",
-      details: { reason: "RevokedToken" }
+      details: { reason: "RevokedToken", cause: "revoked" }
     })
   })
 
