@@ -49,6 +49,8 @@ describeCcxt("the rules of the exchange of CCXT", () => {
     const perMinute = (cost: number) => MINUTE_MS / (rateLimit * cost)
     assert.isBelow(perMinute(api.public.get["market/tickers"]), 60)
     assert.isBelow(perMinute(api.private.post["order/create"]), 600)
+    const { algorithm, maxWeight, windowSize } = exchange.throttler.config
+    assert.deepStrictEqual([algorithm, windowSize, Math.floor(maxWeight)], ["rollingWindow", MINUTE_MS, 594])
   })
 
   describe("histories", () => {

@@ -188,6 +188,8 @@ export class Rest extends Records {
       version: "v1",
       // 600 requests a minute of an API key, and 60 public ones; 1% less, because they arrive unevenly
       rateLimit: 101,
+      // a burst is sent at once, as the gateway allows: an order does not wait for the requests before it
+      rateLimiterAlgorithm: "rollingWindow",
       certified: false,
       pro: true,
       has: {
