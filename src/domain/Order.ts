@@ -37,10 +37,13 @@ export interface NewTrigger {
   readonly trigger_direction: TriggerDirection | undefined
 }
 
-/** A requested exit (take-profit or stop-loss). In an amend and for a position, a price of `0` removes the exit. */
+/**
+ * A requested exit (take-profit or stop-loss). In an amend and for a position, a price of `0` removes the exit. In an amend an absent
+ * reference price is that of the order's exit, or `LastPrice` where it has none.
+ */
 export interface Exit {
   readonly trigger_price: string
-  readonly trigger_by: TriggerBy
+  readonly trigger_by: TriggerBy | undefined
 }
 
 /** Requested take-profit and stop-loss. An absent mode means `Full`, or in an amend the previous mode. */

@@ -69,14 +69,11 @@ type Violation = OrderRules.Violation
 /** Whether the result is a violation. */
 export const isViolation = (made: object): made is Violation => "reason" in made
 
-const exitOf = (leg: LegRequest | undefined): Exit | undefined =>
-  leg && { trigger_price: leg.market.trigger_price, trigger_by: leg.market.trigger_by ?? "LastPrice" }
-
-const exitsOf = ({ mode, take_profit, stop_loss }: TpslRequest): Exits => ({
-  mode,
-  take_profit: exitOf(take_profit),
-  stop_loss: exitOf(stop_loss)
-})
+const exitsOf = ({ mode, take_profit, stop_loss }: TpslRequest, by: TriggerBy | undefined): Exits => {
+  const exitOf = (leg: LegRequest | undefined): Exit | undefined =>
+    leg && { trigger_price: leg.market.trigger_price, trigger_by: leg.market.trigger_by ?? by }
+  return { mode, take_profit: exitOf(take_profit), stop_loss: exitOf(stop_loss) }
+}
 
 const isRemoval = ({ trigger_price }: Exit): boolean => /^0(?:\.0+)?$/u.test(trigger_price)
 
@@ -158,7 +155,7 @@ export const newOrder = (
     trigger_by: request.trigger.trigger_by ?? "LastPrice",
     trigger_direction: request.trigger.trigger_direction
   }
-  const tpsl = request.tpsl && exitsOf(request.tpsl)
+  const tpsl = request.tpsl && exitsOf(request.tpsl, "LastPrice")
   const order: NewOrder = {
     symbol: request.symbol,
     side: request.side,
@@ -214,7 +211,7 @@ export const amendment = (rules: OrderRules.OrderRules, request: AmendRequest): 
     const ticks = OrderRules.checkPrice(rules, trigger.trigger_price, "trigger.trigger_price")
     if (typeof ticks !== "number") return ticks
   }
-  const tpsl = request.tpsl && exitsOf(request.tpsl)
+  const tpsl = request.tpsl && exitsOf(request.tpsl, undefined)
   if (tpsl !== undefined) {
     const wrong = checkExits(rules, tpsl, undefined, undefined, true)
     if (wrong !== undefined) return wrong

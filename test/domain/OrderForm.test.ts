@@ -102,14 +102,15 @@ describe("the form of an amend", () => {
     OrderForm.amendment(rules, { sub_account_address: "0xa", symbol: "BTC-USDC", order_id: "o", ...asked })
 
   it("moves a trigger, and removes an exit by a price of 0", () => {
-    const change = amend({ trigger: { trigger_price: "60500" }, tpsl: { take_profit: exit("0.0") } })
+    const stop_loss = { market: { trigger_price: "59000", trigger_by: "MarkPrice" } } as const
+    const change = amend({ trigger: { trigger_price: "60500" }, tpsl: { take_profit: exit("0.0"), stop_loss } })
     assert.deepInclude(change, {
       order: { order_id: "o", order_link_id: undefined },
       trigger_price: "60500",
       tpsl: {
         mode: undefined,
-        take_profit: { trigger_price: "0.0", trigger_by: "LastPrice" },
-        stop_loss: undefined
+        take_profit: { trigger_price: "0.0", trigger_by: undefined },
+        stop_loss: stop_loss.market
       },
       order_iv: 0
     })

@@ -146,7 +146,10 @@ export class EngineSide {
     const leg = (asked: Leg | undefined) =>
       asked === undefined
         ? undefined
-        : { trigger_by: value(TriggerBy, "TRIGGER_BY", asked.by), trigger_price: asked.price }
+        : {
+            trigger_by: asked.by === undefined ? 0 : value(TriggerBy, "TRIGGER_BY", asked.by),
+            trigger_price: asked.price
+          }
     return {
       mode: value(TpslMode, "TPSL_MODE", request.mode),
       take_profit: leg(request.takeProfit),

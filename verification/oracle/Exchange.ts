@@ -469,8 +469,9 @@ export class Exchange {
     return qty
   }
 
-  private readLeg(market: Market, leg: Leg | undefined): LegPrice | undefined {
-    return leg === undefined ? undefined : { by: leg.by, price: this.checkPrice(market, leg.price) }
+  private readLeg(market: Market, leg: Leg | undefined, had?: LegPrice): LegPrice | undefined {
+    if (leg === undefined) return undefined
+    return { by: leg.by ?? had?.by ?? "LastPrice", price: this.checkPrice(market, leg.price) }
   }
 
   /** Exits of what a side opens lie on their own sides of a price. */
@@ -947,7 +948,7 @@ export class Exchange {
 
   private amendedExits(market: Market, before: Exits | undefined, request: TpslRequest): Exits | undefined {
     const leg = (asked: Leg | undefined, had: LegPrice | undefined) =>
-      asked === undefined ? had : isNought(asked) ? undefined : this.readLeg(market, asked)
+      asked === undefined ? had : isNought(asked) ? undefined : this.readLeg(market, asked, had)
     const takeProfit = leg(request.takeProfit, before?.takeProfit)
     const stopLoss = leg(request.stopLoss, before?.stopLoss)
     if (takeProfit === undefined && stopLoss === undefined) return undefined

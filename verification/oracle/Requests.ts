@@ -8,7 +8,8 @@ export type Direction = "Up" | "Down"
 export type TpslMode = "Full" | "Partial"
 
 export interface Leg {
-  readonly by: TriggerBy
+  /** Absent in an amend: that of the order's leg. */
+  readonly by?: TriggerBy
   readonly price: string
 }
 

@@ -70,7 +70,10 @@ export const TpslInput = tpslOf(
   "TpslAsked",
   "Exits that the first fill attaches which opens or increases a position in the order's direction: Full (by default) closes the whole position, Partial what this order opened. A position has at most 20 pairs"
 )
-export const TpslPatch = tpslOf("TpslAmended", "Absent legs stay unchanged; a trigger_price of 0 removes a leg")
+export const TpslPatch = tpslOf(
+  "TpslAmended",
+  "Absent legs stay unchanged; a trigger_price of 0 removes a leg, and an absent trigger_by keeps that of the leg"
+)
 
 export const CreateOrderBody = Schema.Struct({
   sub_account_address: anyAddress("Sub-account"),

@@ -31,7 +31,10 @@ const fromTrigger = (trigger: NewTrigger): Types.Trigger => ({
 })
 
 const fromExit = (exit: Exit | undefined): Types.TpslLeg | undefined =>
-  exit && { trigger_by: toNumber(triggerBy, exit.trigger_by), trigger_price: exit.trigger_price }
+  exit && {
+    trigger_by: exit.trigger_by === undefined ? 0 : toNumber(triggerBy, exit.trigger_by),
+    trigger_price: exit.trigger_price
+  }
 
 const fromExits = ({ mode, take_profit, stop_loss }: Exits): Types.Tpsl => ({
   mode: mode === undefined ? 0 : toNumber(tpslMode, mode),

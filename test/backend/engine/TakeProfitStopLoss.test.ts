@@ -271,8 +271,16 @@ describe("Amendment 3: attachment of exits", () => {
     assert.deepStrictEqual(amended({ mode: FULL }), [4, FULL, ["62000", INDEX], ["58000", MARK]])
     assert.deepStrictEqual(amended({ tp: "0.00" }), [5, FULL, undefined, ["58000", MARK]])
     // equal values change nothing
-    const same = bench.amend(v, { id }, { tpsl: { sl: "58000.0", by: MARK, mode: FULL } })
-    assert.deepStrictEqual([same.events, ackOf(same).version], [[], 5])
+    for (const equal of [{ sl: "58000.0", by: MARK, mode: FULL }, { sl: "58000" }]) {
+      const same = bench.amend(v, { id }, { tpsl: equal })
+      assert.deepStrictEqual([same.events, ackOf(same).version], [[], 5])
+    }
+    assert.deepStrictEqual(amended({ tp: "63000", sl: "57000" }), [
+      6,
+      FULL,
+      ["63000", TriggerBy.TRIGGER_BY_LAST_PRICE],
+      ["57000", MARK]
+    ])
   })
 
   it("exits start from 0 with the next position that the same order opens", () => {

@@ -263,7 +263,7 @@ const across = (body: Command["body"]): Sequencer.Command["command"] => {
 describe("a command", () => {
   it.each<readonly [string, Command["body"], Sequencer.Command["command"]]>([
     [
-      "an amendment of the price, the quantity and the version",
+      "an amendment of the price, the quantity, the version and the exits",
       {
         type: "amend",
         amend: {
@@ -272,7 +272,11 @@ describe("a command", () => {
           price: "60001",
           qty: "0.7",
           trigger_price: undefined,
-          tpsl: undefined,
+          tpsl: {
+            mode: undefined,
+            take_profit: { trigger_price: "62000", trigger_by: "MarkPrice" },
+            stop_loss: { trigger_price: "59000", trigger_by: undefined }
+          },
           order_iv: 3
         }
       },
@@ -284,7 +288,11 @@ describe("a command", () => {
           price: "60001",
           qty: "0.7",
           trigger_price: undefined,
-          tpsl: undefined,
+          tpsl: {
+            mode: 0,
+            take_profit: { trigger_by: 3, trigger_price: "62000" },
+            stop_loss: { trigger_by: 0, trigger_price: "59000" }
+          },
           expected_version: 3
         }
       }

@@ -227,7 +227,7 @@ describe("amending and canceling", () => {
       yield* orders.amend(tokenCaller, { ...named, tpsl: { stop_loss: { market: { trigger_price: "59000" } } } })
       const amends = commands.map(({ body }) => (body.type === "amend" ? body.amend : undefined))
       assert.strictEqual(amends[0]?.trigger_price, "61000")
-      assert.deepInclude(amends[1]?.tpsl, { stop_loss: { trigger_price: "59000", trigger_by: "LastPrice" } })
+      assert.deepInclude(amends[1]?.tpsl, { stop_loss: { trigger_price: "59000", trigger_by: undefined } })
     }).pipe(Effect.provide(layer))
   })
 

@@ -546,7 +546,7 @@ class TriggerAmended:
 
 @dataclass(frozen=True)
 class TpslAmended:
-    """Absent legs stay unchanged; a trigger_price of 0 removes a leg"""
+    """Absent legs stay unchanged; a trigger_price of 0 removes a leg, and an absent trigger_by keeps that of the leg"""
 
     mode: Optional[TpslMode] = None
     """Close the whole position, or the filled part of the order"""
@@ -573,7 +573,7 @@ class AmendOrderBody:
     trigger: Optional[TriggerAmended] = None
     """Trigger of a conditional order"""
     tpsl: Optional[TpslAmended] = None
-    """Absent legs stay unchanged; a trigger_price of 0 removes a leg"""
+    """Absent legs stay unchanged; a trigger_price of 0 removes a leg, and an absent trigger_by keeps that of the leg"""
     order_iv: Optional[int] = None
     """Expected `version` of the order; 0: no check [count]"""
 

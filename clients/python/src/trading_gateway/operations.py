@@ -461,7 +461,7 @@ class OrderOperations:
             price: Price [quote asset]
             qty: New total quantity [base asset]
             trigger: Trigger of a conditional order
-            tpsl: Absent legs stay unchanged; a trigger_price of 0 removes a leg
+            tpsl: Absent legs stay unchanged; a trigger_price of 0 removes a leg, and an absent trigger_by keeps that of the leg
             order_iv: Expected `version` of the order; 0: no check [count]
         """
         return self._run(ORDER_AMEND, {"sub_account_address": sub_account_address, "symbol": symbol, "order_id": order_id, "order_link_id": order_link_id, "price": price, "qty": qty, "trigger": trigger, "tpsl": tpsl, "order_iv": order_iv})
@@ -1890,7 +1890,7 @@ class AsyncOrderOperations:
             price: Price [quote asset]
             qty: New total quantity [base asset]
             trigger: Trigger of a conditional order
-            tpsl: Absent legs stay unchanged; a trigger_price of 0 removes a leg
+            tpsl: Absent legs stay unchanged; a trigger_price of 0 removes a leg, and an absent trigger_by keeps that of the leg
             order_iv: Expected `version` of the order; 0: no check [count]
         """
         return await self._run(ORDER_AMEND, {"sub_account_address": sub_account_address, "symbol": symbol, "order_id": order_id, "order_link_id": order_link_id, "price": price, "qty": qty, "trigger": trigger, "tpsl": tpsl, "order_iv": order_iv})

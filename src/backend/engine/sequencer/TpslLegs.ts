@@ -13,14 +13,18 @@ const { TPSL_MODE_FULL: FULL, TPSL_MODE_PARTIAL: PARTIAL } = TpslMode
 export type Kind = "takeProfit" | "stopLoss"
 export const KINDS: ReadonlyArray<Kind> = ["takeProfit", "stopLoss"]
 
+/** `before`: the leg that an amend changes, whose reference price stays where the request has none. */
 export const readLeg = (
   market: MarketState,
   leg: TpslLeg | undefined,
-  field: string
+  field: string,
+  before?: Leg
 ): Leg | OrderRules.Violation | undefined => {
   if (leg === undefined) return undefined
   const ticks = OrderRules.checkPrice(market.rules, leg.trigger_price, field)
-  return typeof ticks === "number" ? { by: TriggerQueues.triggerBy(leg.trigger_by), ticks } : ticks
+  if (typeof ticks !== "number") return ticks
+  const by = leg.trigger_by > 0 || before === undefined ? TriggerQueues.triggerBy(leg.trigger_by) : before.by
+  return { by, ticks }
 }
 
 /** Field paths of the legs: in an order, and in a trading stop of a position. */
@@ -60,7 +64,7 @@ export const amended = (
   request: TpslRequest
 ): Tpsl | OrderRules.Violation | undefined => {
   const leg = (requested: TpslLeg | undefined, current: Leg | undefined, field: string) =>
-    requested === undefined ? current : isRemoval(requested) ? undefined : readLeg(market, requested, field)
+    requested === undefined ? current : isRemoval(requested) ? undefined : readLeg(market, requested, field, current)
   const takeProfit = leg(request.take_profit, before?.takeProfit, OF_ORDER.takeProfit)
   if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
   const stopLoss = leg(request.stop_loss, before?.stopLoss, OF_ORDER.stopLoss)

@@ -539,6 +539,7 @@ export interface Trigger {
 }
 
 export interface TpslLeg {
+  /** unspecified in an amend: that of the order's leg */
   trigger_by: TriggerBy;
   /** "0" in an amend removes the leg */
   trigger_price: string;
