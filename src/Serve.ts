@@ -3,20 +3,18 @@
  * of a backend that runs elsewhere.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import { Effect, Layer, Logger, References, Schema } from "effect"
+import { Effect, Layer, Logger, Schema } from "effect"
 import type { AddressInfo } from "node:net"
-import { misspelt } from "./domain/Setting.ts"
+import { minimumLogLevel, warnOfMisspelt } from "./domain/Setting.ts"
 import * as Gateway from "./Gateway.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
-import { type Settings, settings, table } from "./layers/Settings.ts"
+import { consistent, type Settings, settings, table } from "./layers/Settings.ts"
 import * as Otlp from "./layers/otlp/Otlp.ts"
 import * as Standalone from "./layers/Standalone.ts"
 import * as MetricsRegistry from "./services/operations/MetricsRegistry.ts"
 
-const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
-
 const logging = (level: Settings["logLevel"]) =>
-  Layer.mergeAll(Logger.layer([Logger.consoleJson]), Layer.succeed(References.MinimumLogLevel, levels[level]))
+  Layer.mergeAll(Logger.layer([Logger.consoleJson]), minimumLogLevel(level))
 
 /** The demo ships with the sources only; the package offers the command line. */
 const NEXT = import.meta.url.endsWith(".ts") ? "npm run demo" : "npx trading-gateway book BTC-USDC"
@@ -59,13 +57,11 @@ const cluster = (settings: Settings) =>
     )
   )
 
-const known: ReadonlySet<string> = new Set(Object.values(table).map(({ name }) => name))
-const warnings = Effect.suspend(() =>
-  Effect.forEach(misspelt(new Set(Object.keys(process.env)), known), (text) => Effect.logWarning(text))
-)
+const warnings = warnOfMisspelt(Object.values(table))
 
 const Main = Layer.unwrap(
-  Effect.map(settings, (settings) =>
+  // before anything is written to DATA_DIR
+  Effect.map(Effect.flatMap(settings, consistent), (settings) =>
     Layer.merge(greet(settings), Layer.effectDiscard(warnings)).pipe(
       Layer.provide(Gateway.layer(settings)),
       Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : cluster(settings)),

@@ -6,7 +6,8 @@
 import { readFile } from "node:fs/promises"
 import { hostname } from "node:os"
 import { Worker } from "node:worker_threads"
-import { Effect, Logger, Redacted, References, Result, Schema, type Scope } from "effect"
+import { Effect, Logger, Redacted, Result, Schema, type Scope } from "effect"
+import { minimumLogLevel } from "../domain/Setting.ts"
 import { machine } from "./engine/EngineMachine.ts"
 import { reads } from "./EngineReads.ts"
 import { defaultLimits } from "./journal/EventLog.ts"
@@ -173,8 +174,6 @@ export const serve = Effect.fnUntraced(function* (
   })
 })
 
-const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
-
 /** Structured log lines on the standard output, at the level of the settings. */
 export const withLogging =
   (settings: Settings) =>
@@ -182,5 +181,5 @@ export const withLogging =
     effect.pipe(
       Effect.annotateLogs({ program: "backend" }),
       Effect.provide(Logger.layer([Logger.consoleJson])),
-      Effect.provideService(References.MinimumLogLevel, levels[settings.logLevel])
+      Effect.provide(minimumLogLevel(settings.logLevel))
     )

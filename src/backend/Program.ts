@@ -1,5 +1,6 @@
 /** The operations of the backend program: serving, and maintenance of the journal of its data directory. */
 import { Effect, Logger } from "effect"
+import { warnOfMisspelt } from "../domain/Setting.ts"
 import * as Backend from "./Backend.ts"
 import { machine } from "./engine/EngineMachine.ts"
 import * as Backup from "./journal/Backup.ts"
@@ -7,13 +8,14 @@ import * as JournalCheck from "./JournalCheck.ts"
 import * as MetricsServer from "./server/MetricsServer.ts"
 import * as Restore from "./Restore.ts"
 import * as SharedRestore from "./SharedRestore.ts"
-import { metricsPort, sharedSettings, type Settings } from "./Settings.ts"
+import { metricsPort, rows, sharedSettings, type Settings } from "./Settings.ts"
 
 export type Progress = JournalCheck.Progress
 export type Verified = JournalCheck.Verified
 
 /** Serves until it is interrupted or fails; also serves metrics where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {
+  yield* warnOfMisspelt(rows)
   const metricsPortSetting = yield* metricsPort.config
   const { port, epoch, failed, metrics } = yield* Backend.serve(values, yield* sharedSettings)
   const metrics_port =

@@ -100,7 +100,7 @@ export const metricsPort = optional(
 const sharedTable = {
   url: optional(
     "JOURNAL_URL",
-    url(["postgres:", "postgresql:"], partsOf),
+    url(["postgres:", "postgresql:"], { partsOf }),
     "`postgres://` address of a database with the journal, which several backends share: one leads, the others stand by. It may name several hosts, `a:5432,b:5432`; the one that accepts writes is used. Default: the journal is a file in DATA_DIR. For a backend that runs alone"
   ),
   standbyReads: withDefault(

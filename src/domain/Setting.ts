@@ -1,5 +1,5 @@
 /** A setting: an environment variable with its default, meaning and parser. Tables of settings consist of these. */
-import { Config, type Redacted, Schema } from "effect"
+import { Config, Effect, Layer, type Redacted, References, Schema } from "effect"
 import { nearest } from "./NearestName.ts"
 
 export interface Setting<A> {
@@ -46,12 +46,38 @@ export const oneOf =
 /** A secret text, never displayed. */
 export const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
-/** An address that may have a password, which no error quotes. `partsOf` divides one that names several servers. */
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An address that may have a password, which no error quotes. */
 export const url =
-  (protocols: ReadonlyArray<string>, partsOf = (text: string): ReadonlyArray<string> => [text]) =>
+  (
+    protocols: ReadonlyArray<string>,
+    options: {
+      /** Divides an address that names several servers. */
+      readonly partsOf?: (text: string) => ReadonlyArray<string>
+      /** Accepted paths; default: all. */
+      readonly path?: { readonly pattern: RegExp; readonly about: string }
+    } = {}
+  ) =>
   (name: string): Config.Config<Redacted.Redacted<string>> => {
+    const { partsOf = (text: string) => [text], path } = options
     const isUrl = (text: string) => URL.canParse(text) && protocols.includes(new URL(text).protocol)
-    const check = Schema.makeFilter((text: string) => partsOf(text).every(isUrl) || `expected ${protocols[0]}//host`)
+    const check = Schema.makeFilter((text: string) => {
+      const parts = partsOf(text)
+      if (!parts.every(isUrl)) return `expected ${protocols[0]}//host`
+      for (const { password, pathname, username } of parts.map((part) => new URL(part))) {
+        if (![username, password].every(isDecodable)) return "a % in the user or the password is written as %25"
+        if (path !== undefined && !path.pattern.test(pathname)) return path.about
+      }
+      return true
+    })
     return Config.schema(Schema.Redacted(Schema.String.check(check)), name)
   }
 
@@ -80,6 +106,11 @@ export const logLevel = withDefault(
   "least severe line that is logged"
 )
 
+const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+/** The level from which lines are logged. */
+export const minimumLogLevel = (level: keyof typeof levels) => Layer.succeed(References.MinimumLogLevel, levels[level])
+
 /** Shorter names differ by one letter from variables of other programs, such as PORT from SORT. */
 const MISSPELT_LENGTH = 8
 
@@ -93,6 +124,16 @@ export const misspelt = (given: ReadonlySet<string>, known: ReadonlySet<string>)
     const meant = nearest(name, known, 1)
     return meant === undefined || given.has(meant) ? [] : [`${name} is no setting; did you mean ${meant}?`]
   })
+
+/** Logs a warning for each variable of the process that is a misspelt setting. */
+export const warnOfMisspelt = (settings: ReadonlyArray<Setting<unknown>>): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    Effect.forEach(
+      misspelt(new Set(Object.keys(process.env)), new Set(settings.map(({ name }) => name))),
+      (text) => Effect.logWarning(text),
+      { discard: true }
+    )
+  )
 
 /** The values of a table of settings. */
 export type Values<Table> = { readonly [K in keyof Table]: Table[K] extends Setting<infer A> ? A : never }

@@ -44,6 +44,9 @@ const environment = (name: string): Config.Config<Environment> =>
   Config.Literals(Object.keys(environments) as Array<keyof typeof environments>, name).pipe(
     Config.map((word) => environments[word])
   )
+/** HTTP Basic ends a name at its first colon. */
+const basicUsername = (name: string) =>
+  Config.schema(Schema.String.check(Schema.isPattern(/^[^:]*$/u, { message: "must not contain a colon" })), name)
 const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
 const seed = (name: string) =>
   Config.schema(
@@ -57,10 +60,10 @@ const items = (isItem: (item: string) => boolean, message: string) =>
   )
 const addresses = (name: string) =>
   Config.schema(
-    items(
-      (item) => /^\S+:\d{1,5}$/u.test(item) && Number(item.slice(item.lastIndexOf(":") + 1)) <= 65_535,
-      "must be host:port"
-    ),
+    items((item) => {
+      const port = Number(/^[^\s/]+:(\d{1,5})$/u.exec(item)?.[1])
+      return port >= 1 && port <= 65_535
+    }, "must be host:port"),
     name
   )
 const publicKeys = (name: string) =>
@@ -99,13 +102,13 @@ export const table = {
   ),
   redisUrl: optional(
     "REDIS_URL",
-    url(["redis:", "rediss:"]),
+    url(["redis:", "rediss:"], { path: { pattern: /^\/?\d*$/u, about: "the database must be a number" } }),
     "redis://…: gateways share API-key nonces, rate limits, revocations and presence; unset: each gateway keeps its own"
   ),
   natsUrl: optional(
     "NATS_URL",
     url(["nats:", "tls:"]),
-    "nats://…: read the event stream from a copy in JetStream; the gateway of the embedded backend or `npm run relay` writes it"
+    "nats://user:password@host:port: read the event stream from a copy in JetStream; the gateway of the embedded backend or `npm run relay` writes it"
   ),
   backend: withDefault(
     "BACKEND",
@@ -139,7 +142,7 @@ export const table = {
   ),
   adminUsername: optional(
     "ADMIN_USERNAME",
-    Config.String,
+    basicUsername,
     "administrator with the role admin; without it and ADMIN_USERS_FILE the Basic endpoints are disabled"
   ),
   adminPassword: optional("ADMIN_PASSWORD", password, "at least 12 characters"),
@@ -281,9 +284,12 @@ export const settings: Config.Config<Settings> = all(table)
 
 /** The first contradiction between settings that are valid one by one. */
 const contradiction = (settings: Settings): string | undefined => {
-  const { backend, databaseUrl, jwtSigningKey, wsKeepaliveTimeoutMs, wsPingIntervalMs } = settings
+  const { backend, databaseUrl, jwtSigningKey, refereeUrl, sequencerUrl, wsKeepaliveTimeoutMs, wsPingIntervalMs } =
+    settings
   if (wsPingIntervalMs >= wsKeepaliveTimeoutMs)
     return "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS: else silent clients are closed before a ping"
+  if (backend === "embedded" && (sequencerUrl ?? refereeUrl) !== undefined)
+    return `${sequencerUrl === undefined ? "REFEREE_URL" : "SEQUENCER_URL"} requires BACKEND=grpc: else this gateway runs an exchange of its own`
   if (databaseUrl === undefined) return undefined
   if (backend === "embedded")
     return "DATABASE_URL requires BACKEND=grpc: gateways that share a database share a backend"

@@ -5,20 +5,26 @@
 import { join } from "node:path"
 import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
+import { rows } from "../backend/Settings.ts"
+import { warnOfMisspelt } from "../domain/Setting.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import * as Backends from "./Backends.ts"
 import * as NodePorts from "./node/NodePorts.ts"
 import * as PrivateFiles from "../node/PrivateFiles.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
-import { SettingUnusable, type Settings } from "./Settings.ts"
+import { SettingUnusable, type Settings, table } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
 import * as SqliteCommits from "./sql/SqliteCommits.ts"
 import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
 import * as SqlStores from "./sql/SqlStores.ts"
 
+/** Settings that only the backend has; a start checks the names of the others in any case. */
+const backendOnly = rows.filter(({ name }) => !Object.values(table).some((setting) => setting.name === name))
+
 const embeddedBackend = (settings: Settings) =>
   Layer.unwrap(
     Effect.gen(function* () {
+      yield* warnOfMisspelt(backendOnly)
       const { metrics, open } = yield* Embedded.make
       const meter = yield* CurrentMetricsRegistry
       yield* Effect.acquireRelease(

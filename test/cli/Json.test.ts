@@ -243,6 +243,8 @@ describe("with --json", () => {
       )
     const [fleet] = await found({ DATABASE_URL: "postgres://user@host/db" })
     assert.include(fleet, "DATABASE_URL requires BACKEND=grpc")
+    // a setting of both programs is reported once
+    assert.lengthOf(await found({ LOG_LEVEL: "loud" }), 1)
     const [ping] = await found({ WS_PING_INTERVAL_MS: "30000" })
     assert.include(ping, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS")
   })

@@ -72,12 +72,28 @@ it.effect("name the invalid variable", () =>
         assert.match(String(error), /expected postgres:\/\/host[^]*(?:DATABASE|JOURNAL)_URL/u)
         assert.notInclude(String(error), "hush")
       }
+    // clients decode the password, which must not be in an error
+    for (const [variable, scheme] of [
+      ["DATABASE_URL", "postgres"],
+      ["REDIS_URL", "redis"],
+      ["NATS_URL", "nats"]
+    ] as const) {
+      yield* read({ [variable]: `${scheme}://user:hu%25sh@host` })
+      const text = String(yield* Effect.flip(read({ [variable]: `${scheme}://user:hu%sh@host` })))
+      assert.include(text, variable)
+      assert.include(text, "%25")
+      assert.notInclude(text, "hu%sh")
+    }
+    for (const path of ["", "/", "/15"]) yield* read({ REDIS_URL: `redis://host:6379${path}` })
+    for (const path of ["/main", "/-1"])
+      assert.include(String(yield* Effect.flip(read({ REDIS_URL: `redis://host:6379${path}` }))), "must be a number")
     // several hosts have a meaning in a journal's address alone
     for (const [variable, value] of Object.entries({
       REDIS_URL: "redis://one:1,two:2",
       DATABASE_URL: "postgres://one:5432,two:5432/gateway",
       NATS_URL: "redis://localhost",
       ADMIN_PASSWORD: "eleven char",
+      ADMIN_USERNAME: "ops:alice",
       WITHDRAWAL_ADDRESS_DELAY_MS: "-1"
     }))
       assert.include(String(yield* Effect.flip(read({ [variable]: value }))), variable)
@@ -140,6 +156,8 @@ it.effect("of several items are checked one by one, and the message quotes no se
       ["JWT_VERIFY_KEYS", "00".repeat(32), "Ed25519 public keys"],
       ["SEQUENCER_URL", "a:1,f00d", "host:port"],
       ["REFEREE_URL", "f00d:65536", "host:port"],
+      ["REFEREE_URL", "f00d:0", "host:port"],
+      ["SEQUENCER_URL", "http://f00d:3011", "host:port"],
       ["OTEL_EXPORTER_OTLP_HEADERS", "a=b,f00d", "name=value"],
       ["OTEL_EXPORTER_OTLP_HEADERS", "=f00d", "name=value"]
     ] as const) {
@@ -161,6 +179,16 @@ it.effect("close no silent client before its ping", () =>
       const { message } = yield* Effect.flip(Effect.flatMap(read(environment), consistent))
       assert.include(message, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS")
     }
+  })
+)
+
+it.effect("name backends only for a gateway that uses them", () =>
+  Effect.gen(function* () {
+    for (const variable of ["SEQUENCER_URL", "REFEREE_URL"]) {
+      const { message } = yield* Effect.flip(Effect.flatMap(read({ [variable]: "a:1" }), consistent))
+      assert.include(message, `${variable} requires BACKEND=grpc`)
+    }
+    yield* Effect.flatMap(read({ BACKEND: "grpc", SEQUENCER_URL: "a:1", REFEREE_URL: "b:1" }), consistent)
   })
 )
 

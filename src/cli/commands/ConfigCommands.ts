@@ -82,7 +82,7 @@ const findings = Effect.gen(function* () {
     Effect.catch(effect, (error) =>
       Effect.sync(() => void wrong.push(...(error.findings ?? [messageOf(error)]).map((message) => ({ message }))))
     )
-  const isReadable = !backendOnly.some((setting) => wrong.some(({ name }) => name === setting.name))
+  const isReadable = !Backend.rows.some((setting) => wrong.some(({ name }) => name === setting.name))
   if (isReadable) {
     yield* collect(
       Effect.gen(function* () {

@@ -1,6 +1,7 @@
 /** `npm run relay`: copies the events of an external sequencer to NATS until it receives a stop signal. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Layer, Logger } from "effect"
+import { minimumLogLevel } from "../../domain/Setting.ts"
 import { endpointsOf } from "../Backends.ts"
 import { SettingUnusable, settings } from "../Settings.ts"
 import * as NatsRelay from "./NatsRelay.ts"
@@ -13,7 +14,10 @@ const Main = Layer.unwrap(
       return yield* new SettingUnusable({ message: "the relay requires NATS_URL, such as nats://127.0.0.1:4222" })
     }
     const { sequencer } = yield* endpointsOf(all)
-    return NatsRelay.layer(sequencer).pipe(Layer.provide(NatsStream.layer({ url: all.natsUrl })))
+    return NatsRelay.layer(sequencer).pipe(
+      Layer.provide(NatsStream.layer({ url: all.natsUrl })),
+      Layer.provide(minimumLogLevel(all.logLevel))
+    )
   })
 ).pipe(Layer.provide(Logger.layer([Logger.consoleJson])))
 
