@@ -1,6 +1,6 @@
 /** A nats-server process with JetStream on a free port. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { connect } from "@nats-io/transport-node"
+import { AuthorizationError, connect } from "@nats-io/transport-node"
 import { Redacted } from "effect"
 import { ended, freePort, isInstalled, type TemporaryFolder, temporaryFolder } from "./Programs.ts"
 import { START_MS, until } from "./Wait.ts"
@@ -11,11 +11,14 @@ export class NatsServer {
   private child: ChildProcess | undefined
   private folder: TemporaryFolder | undefined
   readonly port: number
-  private constructor(port: number) {
+  private readonly flags: ReadonlyArray<string>
+  private constructor(port: number, flags: ReadonlyArray<string>) {
     this.port = port
+    this.flags = flags
   }
-  static async start(): Promise<NatsServer> {
-    const server = new NatsServer(await freePort())
+  /** `flags`: further ones, such as those of a user. */
+  static async start(flags: ReadonlyArray<string> = []): Promise<NatsServer> {
+    const server = new NatsServer(await freePort(), flags)
     await server.begin()
     return server
   }
@@ -25,14 +28,15 @@ export class NatsServer {
   /** Starts the program with an empty store, and waits until it answers. */
   async begin(): Promise<void> {
     this.folder = temporaryFolder("nats")
-    const flags = ["-a", "127.0.0.1", "-p", String(this.port), "-js", "-sd", this.folder.path]
+    const flags = ["-a", "127.0.0.1", "-p", String(this.port), "-js", "-sd", this.folder.path, ...this.flags]
     this.child = spawn("nats-server", flags, { stdio: "ignore" })
     const answers = async () => {
       const connection = await connect({ servers: Redacted.value(this.url), reconnect: false })
       await connection.close()
       return true
     }
-    await until("nats-server answers", () => answers().catch(() => false), START_MS)
+    const answered = () => answers().catch((cause: unknown) => cause instanceof AuthorizationError)
+    await until("nats-server answers", answered, START_MS)
   }
   /** Suspends the process: its connections stay open and it answers nothing. */
   freeze(): void {

@@ -87,6 +87,13 @@ const connectedTo = (nats: NatsConnection, manager: JetStreamManager): Connected
     )
 })
 
+/** The user and password of an address, or its token: the library reads neither. */
+const credentialsOf = ({ password, username }: URL) => {
+  if (username === "") return {}
+  const user = decodeURIComponent(username)
+  return password === "" ? { token: user } : { user, pass: decodeURIComponent(password) }
+}
+
 export const layer = (options: { readonly url: Redacted.Redacted<string> }): Layer.Layer<NatsStream> =>
   Layer.effect(
     NatsStream,
@@ -95,12 +102,15 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
       const meter = yield* CurrentMetricsRegistry
       meter.gauge("gateway_dependency_up", { dependency: "nats" }, () => (current === undefined ? 0 : 1))
       const attempted = yield* Deferred.make<void>()
+      /** Whether NATS was reached, or a line has said that it was not. */
+      let isReported = false
       /** One connection, from its opening to its end. */
       const session = Effect.gen(function* () {
         const nats = yield* Effect.acquireRelease(
           attempt(() =>
             connect({
               servers: Redacted.value(options.url),
+              ...credentialsOf(new URL(Redacted.value(options.url))),
               timeout: TIMEOUT_MS,
               pingInterval: PING_MS,
               maxPingOut: 2,
@@ -125,12 +135,19 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
             })
         )
         yield* Deferred.succeed(attempted, undefined)
+        isReported = true
         yield* Effect.logInfo("NATS connected")
         const cause = yield* attempt(() => nats.closed())
         return yield* Effect.logWarning("NATS lost", cause ?? "")
       })
       yield* Effect.scoped(session).pipe(
-        Effect.catch((error) => Effect.logDebug("NATS is unavailable", error)),
+        // later outages begin with the line of the lost connection
+        Effect.catch((error) => Effect.logWithLevel(isReported ? "Debug" : "Warn")("NATS is unavailable", error)),
+        Effect.andThen(
+          Effect.sync(() => {
+            isReported = true
+          })
+        ),
         Effect.andThen(Deferred.succeed(attempted, undefined)),
         Effect.andThen(Effect.sleep(RECONNECT)),
         Effect.forever,

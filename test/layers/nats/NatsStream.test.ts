@@ -1,7 +1,7 @@
 /** The connection to NATS and the stream of the copy: what another version left there, and servers that fail or stall. */
 import { jetstreamManager } from "@nats-io/jetstream"
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node"
-import { Effect, Layer, Logger, Redacted, type Scope } from "effect"
+import { Effect, Layer, Logger, Redacted, References, Schedule, type Scope } from "effect"
 import { createServer, type AddressInfo } from "node:net"
 import { assert, describe, it } from "vitest"
 import { NatsStream, STREAM, SUBJECT, layer } from "../../../src/layers/nats/NatsStream.ts"
@@ -56,9 +56,46 @@ describe("a server of NATS that accepts connections and never answers", () => {
       })
     )
   )
+
+  it("is reported once, as a server that refuses connections", async () => {
+    const warnings: Array<string> = []
+    let failures = 0
+    const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
+      if (!String(message).includes("NATS is unavailable")) return
+      failures += 1
+      if (logLevel === "Warn") warnings.push(String(message))
+    })
+    await Effect.runPromise(
+      Effect.gen(function* () {
+        yield* joined("nats://127.0.0.1:1")
+        yield* Effect.promise(() => until("the second attempt", () => failures > 1, WAIT_MS))
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(Logger.layer([logger])),
+        Effect.provideService(References.MinimumLogLevel, "Debug")
+      )
+    )
+    assert.lengthOf(warnings, 1)
+  })
 })
 
 describe.skipIf(!isNatsInstalled)("the stream of the copy", () => {
+  it.each([
+    ["a user and a password", ["--user", "gateway", "--pass", "p@ss%word"], "gateway:p%40ss%25word"],
+    ["a token", ["--auth", "t@ken"], "t%40ken"]
+  ])("is reached with %s of the address", (_, flags, credentials) =>
+    run(
+      Effect.gen(function* () {
+        const { port } = yield* Effect.acquireRelease(
+          Effect.promise(() => NatsServer.start(flags)),
+          (server) => Effect.promise(() => server.kill())
+        )
+        const { connected } = yield* joined(`nats://${credentials}@127.0.0.1:${port}`)
+        yield* connected.pipe(Effect.retry({ times: 50, schedule: Schedule.spaced("200 millis") }))
+      })
+    )
+  )
+
   it("is used with the settings that another version gave it", () =>
     run(
       Effect.gen(function* () {
