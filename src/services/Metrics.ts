@@ -46,7 +46,11 @@ export class Metrics extends Context.Service<
       meter.gauge("gateway_leads", {}, () => (leadership.term() === undefined ? 0 : 1))
       const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
       for (const [backend, link] of Object.entries(links)) {
-        const up = () => (link().unhealthy ? 0 : 1)
+        const up = () => {
+          const { fault, unhealthy } = link()
+          // stalled: the database is at fault, not the backend
+          return unhealthy && fault !== "stalled" ? 0 : 1
+        }
         meter.gauge("gateway_backend_up", { backend }, up)
         meter.gauge("gateway_dependency_up", { dependency: backend }, up)
         meter.gauge("gateway_backend_lag_events", { backend }, () => link().lag_events)

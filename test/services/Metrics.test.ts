@@ -11,10 +11,11 @@ const state = {
   ready: true,
   connected: true,
   unhealthy: false,
+  fault: "lost",
   lag_events: 7,
   lag_ms: 1_500
 }
-const link = () => ({ unhealthy: state.unhealthy, lag_events: state.lag_events, lag_ms: state.lag_ms }) as never
+const link = () => state as never
 
 const layer = Metrics.layer.pipe(
   Layer.provide([
@@ -72,6 +73,9 @@ describe("the gauges", () => {
       assert.deepStrictEqual(names.map(yield* shown), [1, 1, 1, 1, 1, 7, 1.5, 1, 1])
       Object.assign(state, { term: undefined, ready: false, connected: false, unhealthy: true })
       assert.deepStrictEqual(names.map(yield* shown), [0, 0, 0, 0, 0, 7, 1.5, 0, 1])
+      // the database accepts no event: the backend is well
+      state.fault = "stalled"
+      assert.deepStrictEqual(names.slice(3, 5).map(yield* shown), [1, 1])
     }).pipe(Effect.provide(layer))
   )
 })
