@@ -390,7 +390,7 @@ export class Journal {
         }
         if (next.done === true) return
         const row = next.value as Row
-        if (row["first"] !== position + 1) throw this.damaged(`entries are missing before position ${row["first"]}`)
+        if (row["first"] !== position + 1) throw this.damaged(`entries are missing after position ${position}`)
         const turn = this.verified(row, chain)
         yield turn
         position = turn.last

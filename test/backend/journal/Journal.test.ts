@@ -243,7 +243,7 @@ describe("Journal", () => {
     const gap = Journal.read(path)
     assert.match(
       refused(() => replay(fakeMachine, gap)),
-      /entries are missing before position 2/
+      /entries are missing after position 0/
     )
     gap.close()
   })
