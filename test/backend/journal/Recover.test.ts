@@ -490,7 +490,7 @@ describe("a damaged middle", () => {
       // the lowest byte of a time in ms is 0
       ["UPDATE blocks SET entries = CAST(x'01' || substr(entries, 2) AS BLOB) WHERE position = 200", 200],
       ["UPDATE blocks SET entries = substr(entries, 1, length(entries) - 1) WHERE position = 200", 200],
-      ["DELETE FROM blocks WHERE position = 199", 200],
+      ["DELETE FROM blocks WHERE position = 199", 198],
       [
         `UPDATE blocks SET position = -1, first = -1 WHERE position = 200; UPDATE blocks SET position = 200, first = 200 WHERE position = 201;
         UPDATE blocks SET position = 201, first = 201 WHERE position = -1`,
