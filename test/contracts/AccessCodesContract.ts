@@ -154,7 +154,9 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
         yield* codes.create([one])
         for (let i = 0; i < 2; i++) assert.isTrue(yield* codes.revoke(one.code_id))
         assert.isTrue((yield* stored(one))!.revoked)
-        assert.isFalse(yield* codes.revoke("00000000-0000-4000-8000-ffffffffffff"))
+        assert.deepStrictEqual(yield* codes.get(one.code_id), { ...one, revoked: true })
+        const missing = "00000000-0000-4000-8000-ffffffffffff"
+        assert.deepStrictEqual([yield* codes.revoke(missing), yield* codes.get(missing)], [false, undefined])
       })
     )
   })

@@ -342,6 +342,18 @@ export const ports = (doubles: Doubles) =>
     mock(AccessCodes)({
       create: () => Effect.void,
       list: () => Effect.succeed([]),
+      get: (code_id) =>
+        Effect.succeed({
+          code_id,
+          code_hash: "",
+          label: "",
+          max_uses: 1,
+          uses: 0,
+          badge: false,
+          multiplier_bps: 10_000,
+          revoked: false,
+          created_time: now
+        }),
       revoke: () => Effect.succeed(true),
       ...doubles.accessCodes
     }),

@@ -88,7 +88,7 @@ describe("what is wrong", () => {
     const broken = () => Effect.die(new Error("broken"))
     open({
       accounts: { user: broken, isWhitelisted: broken, setWhitelisted: broken, labels: broken, setLabel: broken },
-      accessCodes: { create: broken, list: broken, revoke: broken },
+      accessCodes: { create: broken, list: broken, get: broken },
       activation: { activate: broken },
       apiKeys: { list: broken, create: broken, update: broken, revoke: broken },
       history: { subAccounts: broken, orders: broken, executions: broken, movements: broken },

@@ -111,7 +111,7 @@ const troubles: Record<string, Doubles> = {
     accessCodes: {
       create: fail(new AccountsUnavailable({})),
       list: fail(new AccountsUnavailable({})),
-      revoke: fail(new AccountsUnavailable({}))
+      get: fail(new AccountsUnavailable({}))
     },
     activation: { activate: fail(new AccountsUnavailable({})) },
     switches: { of: fail(new AccountsUnavailable({})), set: fail(new AccountsUnavailable({})) },
@@ -128,7 +128,7 @@ const troubles: Record<string, Doubles> = {
   "a closed launch": { accessMode: "closed" },
   "no access module": { accessMode: "off" },
   "access codes that are there, or not": {
-    accessCodes: { create: fail(new CodeExists({ index: 0 })), revoke: () => Effect.succeed(false) }
+    accessCodes: { create: fail(new CodeExists({ index: 0 })), get: () => Effect.undefined }
   },
   ...Object.fromEntries(
     (["InvalidCode", "CodeAlreadyUsed", "WalletAlreadyActivated", "NonceReused", "InvalidSignature"] as const).map(

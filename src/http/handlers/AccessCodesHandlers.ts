@@ -28,6 +28,7 @@ export const layer = HttpApiBuilder.group(
             "revokeAccessCode",
             code_id
           )({
+            before: Effect.map(issuer.get(code_id), ({ revoked }) => ({ revoked })),
             effect: Effect.as(issuer.revoke(code_id), { code_id, revoked: true as const }),
             after: () => ({ revoked: true })
           })

@@ -45,8 +45,8 @@ export const layer: Layer.Layer<
     const sql = yield* SqlClient.SqlClient
     yield* migrateAccessCodes
 
-    const codeWith = (code_hash: string) =>
-      sql`SELECT * FROM access_codes WHERE code_hash = ${code_hash}`.pipe(
+    const codeWith = (column: "code_hash" | "code_id", value: string) =>
+      sql`SELECT * FROM access_codes WHERE ${sql(column)} = ${value}`.pipe(
         Effect.flatMap(readCodes),
         Effect.map(([row]) => (row === undefined ? undefined : codeOf(row)))
       )
@@ -79,6 +79,8 @@ export const layer: Layer.Layer<
         )
       },
 
+      get: (code_id) => Effect.catch(codeWith("code_id", code_id), unavailable),
+
       revoke: (code_id) =>
         sql`UPDATE access_codes SET revoked = ${true} WHERE code_id = ${code_id} RETURNING code_id`.pipe(
           Effect.map((rows) => rows.length > 0),
@@ -87,7 +89,7 @@ export const layer: Layer.Layer<
 
       redeem: (code_hash, root_address, now_ms) =>
         Effect.gen(function* () {
-          const code = yield* codeWith(code_hash)
+          const code = yield* codeWith("code_hash", code_hash)
           const { badge, multiplier_bps } = code ?? { badge: false, multiplier_bps: 0 }
           // a failure below rolls this back
           if (!(yield* accounts.activate(root_address, { badge, multiplier_bps }))) return yield* new WalletActivated()
@@ -97,7 +99,8 @@ export const layer: Layer.Layer<
               AND (expires_time IS NULL OR expires_time > ${now_ms})
             RETURNING code_id`
           // detects a use or a revocation by another gateway since the code was read
-          if (used.length === 0) return yield* new CodeUnusable({ why: faultOf(yield* codeWith(code_hash), now_ms) })
+          if (used.length === 0)
+            return yield* new CodeUnusable({ why: faultOf(yield* codeWith("code_hash", code_hash), now_ms) })
           return { badge, multiplier_bps }
         }).pipe(sql.withTransaction, Effect.catchTags({ SqlError: unavailable, SchemaError: unavailable }))
     })

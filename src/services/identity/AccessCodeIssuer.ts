@@ -58,6 +58,9 @@ export class AccessCodeIssuer extends Context.Service<
       { readonly list: ReadonlyArray<AccessCode>; readonly next_page_cursor: string },
       DomainError<"InvalidCursor"> | AccountsUnavailable
     >
+    readonly get: (
+      code_id: string
+    ) => Effect.Effect<AccessCode, DomainError<"AccessCodeNotFound"> | AccountsUnavailable>
     /** Revokes the code. Idempotent. */
     readonly revoke: (code_id: string) => Effect.Effect<void, DomainError<"AccessCodeNotFound"> | AccountsUnavailable>
   }
@@ -123,6 +126,10 @@ export class AccessCodeIssuer extends Context.Service<
             next_page_cursor: cursors.print(of, last === undefined ? undefined : printKey(codeKeyOf(last)))
           }
         }),
+        get: (code_id) =>
+          Effect.flatMap(isUuid(code_id) ? store.get(code_id) : Effect.undefined, (code) =>
+            code === undefined ? Effect.fail(new DomainError("AccessCodeNotFound")) : Effect.succeed(code)
+          ),
         revoke: (code_id) =>
           Effect.flatMap(isUuid(code_id) ? store.revoke(code_id) : Effect.succeed(false), (found) =>
             found ? Effect.void : Effect.fail(new DomainError("AccessCodeNotFound"))

@@ -304,11 +304,13 @@ describe("AccessCodeIssuer", () => {
   test(
     "revokes a code, and none where no code has the id",
     Effect.gen(function* () {
-      const { issue, list, revoke } = yield* AccessCodeIssuer
+      const { get, issue, list, revoke } = yield* AccessCodeIssuer
       const [code] = yield* issue({})
       for (const unknown of ["00000000-0000-4000-8000-000000000000", "ALPHA"])
-        assert.deepInclude(yield* Effect.flip(revoke(unknown)), { reason: "AccessCodeNotFound" })
+        for (const failed of [yield* Effect.flip(revoke(unknown)), yield* Effect.flip(get(unknown))])
+          assert.deepInclude(failed, { reason: "AccessCodeNotFound" })
       yield* revoke(code!.code_id)
+      assert.isTrue((yield* get(code!.code_id)).revoked)
       assert.deepStrictEqual(
         (yield* list({})).list.map(({ revoked }) => revoked),
         [true]

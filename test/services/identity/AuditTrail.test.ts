@@ -181,7 +181,7 @@ describe("the audit trail", () => {
       [
         "DELETE",
         "/api/v1/admin/access-codes/:code_id",
-        { action: "revokeAccessCode", target: draft.id, before: undefined, after: { revoked: true } }
+        { action: "revokeAccessCode", target: draft.id, before: { revoked: false }, after: { revoked: true } }
       ],
       [
         "POST",
