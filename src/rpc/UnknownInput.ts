@@ -10,6 +10,7 @@ import { fieldsOf } from "../domain/NearestName.ts"
 import { notInDigits, numbersOf } from "../domain/QueryNumbers.ts"
 import { unknownField, unknownParameter, upperCaseKey } from "../domain/UnknownNames.ts"
 import type { CallError } from "./api/Errors.ts"
+import { Feeds } from "./api/Feeds.ts"
 import { derived } from "./api/Operations.ts"
 
 type Members = Readonly<Record<string, unknown>>
@@ -31,12 +32,20 @@ const namesOf = ({ payload, query }: HttpApiEndpoint.Top): Names => ({
 })
 const endpoints: ReadonlyMap<string, Names> = new Map(derived.map(({ endpoint, rpc }) => [rpc._tag, namesOf(endpoint)]))
 const PARTS: ReadonlySet<string> = new Set(["params", "query", "payload"])
+const feeds: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [...Feeds.requests.values()].map(({ _tag, payloadSchema }) => [_tag, new Set(Object.keys(payloadSchema.fields))])
+)
 
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null
 
 const ofField = (path: string, known: ReadonlySet<string>): CallError => {
   const { facts, field, message } = unknownField(path, known)
   return ApiError.ofReason("UnknownField", { field, ...facts }, { message })
+}
+
+const ofMembers = (input: Members, known: ReadonlySet<string>): CallError | undefined => {
+  const name = Object.keys(input).find((each) => !known.has(each))
+  return name === undefined ? undefined : ofField(name, known)
 }
 
 const ofBody = ({ body }: Names, value: unknown): CallError | undefined => {
@@ -68,12 +77,14 @@ const ofParams = (parameters: Members): CallError | undefined => {
 
 /** Why the input of a call is refused; `undefined`: its schema reads it. */
 export const refusalOf = (tag: string, input: unknown): CallError | undefined => {
+  if (!isObject(input)) return undefined
+  const feed = feeds.get(tag)
+  if (feed !== undefined) return ofMembers(input, feed)
   const names = endpoints.get(tag)
-  if (names === undefined || !isObject(input)) return undefined
-  const part = Object.keys(input).find((name) => !PARTS.has(name))
-  if (part !== undefined) return ofField(part, PARTS)
+  if (names === undefined) return undefined
   const { params, payload, query } = input
   return (
+    ofMembers(input, PARTS) ??
     (isObject(params) ? ofParams(params) : undefined) ??
     (isObject(query) ? ofQuery(names, query) : undefined) ??
     ofBody(names, payload)

@@ -78,6 +78,18 @@ describe("a call with a name that its endpoint does not take", () => {
     assert.deepStrictEqual(refused?.details, { reason: "UnknownField", field: "querry", nearest: ["query"] })
   })
 
+  it("is refused where a feed would begin elsewhere than its caller means", async () => {
+    for (const [name, nearest] of [
+      ["Since", ["since"]],
+      ["since_seq", undefined]
+    ] as const) {
+      const call = { topics: ["order"], [name]: { stream_id: "a", seq: 1 } }
+      const refused = refusalOf(await overWebSocket("feed.account", call))
+      assert.deepInclude(refused?.details, { reason: "UnknownField", field: name })
+      assert.deepStrictEqual(refused?.details.nearest, nearest)
+    }
+  })
+
   it("is refused, as no internal error, for a parameter that no path can hold", async () => {
     for (const root_address of [".", "..", "\ud800", "0x\udfff"]) {
       const refused = refusalOf(await overHttp("authorize.whitelisting", { params: { root_address } }))
