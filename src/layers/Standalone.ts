@@ -5,7 +5,7 @@
 import { join } from "node:path"
 import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
-import { rows } from "../backend/Settings.ts"
+import { rows, sharedSettings } from "../backend/Settings.ts"
 import { warnOfMisspelt } from "../domain/Setting.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import * as Backends from "./Backends.ts"
@@ -25,6 +25,12 @@ const embeddedBackend = (settings: Settings) =>
   Layer.unwrap(
     Effect.gen(function* () {
       yield* warnOfMisspelt(backendOnly)
+      if ((yield* sharedSettings).url !== undefined) {
+        return yield* new SettingUnusable({
+          message:
+            "JOURNAL_URL is for a backend that runs alone, with BACKEND=grpc here: the embedded one has its journal in DATA_DIR"
+        })
+      }
       const { metrics, open } = yield* Embedded.make
       const meter = yield* CurrentMetricsRegistry
       yield* Effect.acquireRelease(

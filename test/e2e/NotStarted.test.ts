@@ -16,6 +16,7 @@ const starts: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<s
   [{ WS_PING_INTERVAL_MS: "30000" }, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS"],
   [{ BACKEND: "grpc" }, "BACKEND=grpc requires SEQUENCER_URL"],
   [{ DATABASE_URL: "postgres://127.0.0.1:1/none" }, "DATABASE_URL requires BACKEND=grpc"],
+  [{ JOURNAL_URL: "postgres://127.0.0.1:1/none" }, "JOURNAL_URL is for a backend that runs alone"],
   [{ DATA_DIR: "/dev/null/data" }, "DATA_DIR: cannot create /dev/null/data", "ENOTDIR"],
   [{ DATA_DIR: "/proc/missing/data" }, "DATA_DIR: cannot create /proc/missing/data", "ENOENT"],
   [{ ADMIN_USERS_FILE: "/dev/null/users" }, "ADMIN_USERS_FILE: cannot read /dev/null/users", "ENOTDIR"]
