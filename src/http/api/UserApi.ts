@@ -245,7 +245,7 @@ export class UserApi extends HttpApiGroup.make("user")
       params: { sub_account_address: anyAddress("Sub-account") },
       success: Schema.Struct({
         sub_account_address: field(Address, "Sub-account"),
-        deleted: field(Schema.Literal(true), "Whether the sub-account is deleted")
+        deleted: field(Schema.Literal(true), "Always true")
       }).annotate({
         identifier: "DeletedSubAccount"
       }),

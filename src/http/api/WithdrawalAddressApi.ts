@@ -37,7 +37,7 @@ export const RestrictWithdrawalsBody = Schema.Struct({ only_listed }).annotate({
 
 export const RemovedWithdrawalAddress = Schema.Struct({
   destination: field(Schema.String, "Address or party id that receives the money"),
-  deleted: field(Schema.Literal(true), "Whether the sub-account is deleted")
+  deleted: field(Schema.Literal(true), "Always true")
 }).annotate({ identifier: "RemovedWithdrawalAddress" })
 
 const listed = {

@@ -1333,7 +1333,7 @@ class RemovedWithdrawalAddress:
     destination: str
     """Address or party id that receives the money"""
     deleted: Literal[True]
-    """Whether the sub-account is deleted"""
+    """Always true"""
 
 
 @dataclass(frozen=True)
@@ -1612,7 +1612,7 @@ class DeletedSubAccount:
     sub_account_address: str
     """Sub-account"""
     deleted: Literal[True]
-    """Whether the sub-account is deleted"""
+    """Always true"""
 
 
 @dataclass(frozen=True)
