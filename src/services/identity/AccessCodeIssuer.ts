@@ -58,6 +58,7 @@ export class AccessCodeIssuer extends Context.Service<
       { readonly list: ReadonlyArray<AccessCode>; readonly next_page_cursor: string },
       DomainError<"InvalidCursor"> | AccountsUnavailable
     >
+    /** The code with an id. */
     readonly get: (
       code_id: string
     ) => Effect.Effect<AccessCode, DomainError<"AccessCodeNotFound"> | AccountsUnavailable>

@@ -39,6 +39,7 @@ export class AccessCodes extends Context.Service<
       readonly after: CodeKey | undefined
       readonly limit: number
     }) => Result<ReadonlyArray<AccessCode>>
+    /** The code; `undefined` if it does not exist. */
     readonly get: (code_id: string) => Result<AccessCode | undefined>
     /** Revokes the code; `false` if it does not exist. */
     readonly revoke: (code_id: string) => Result<boolean>

@@ -221,7 +221,7 @@ describe("the message from which a reader begins", () => {
     })
   )
 
-  it.effect("has any number: those of a copy grow without end", () =>
+  it.effect("is found in a copy with more than 2^30 messages", () =>
     Effect.gen(function* () {
       const places = [1, 11, 21].map((first) => ({ ...place, first, last: first + 9 }))
       for (const first of [2 ** 30, 2 ** 31, 2 ** 40])
