@@ -7,8 +7,9 @@
  * complete stays until another restore succeeds.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { Clock, Effect } from "effect"
+import { GATEWAY_LOCK, tryLock } from "../node/FileLock.ts"
 import * as PrivateFiles from "../node/PrivateFiles.ts"
 import { machine } from "./engine/EngineMachine.ts"
 import * as Backup from "./journal/Backup.ts"
@@ -116,6 +117,13 @@ const removeCopies = (directory: string, isRemoved: (name: string) => boolean): 
     if (name.startsWith(COPY) && isRemoved(name)) rmSync(join(directory, name), { recursive: true, force: true })
 }
 
+/** Excludes a gateway from its data directory until `release`. */
+const lockGateway = (path: string): (() => void) => {
+  const release = tryLock(path)
+  if (release !== undefined) return release
+  throw new JournalError({ message: `a gateway is using ${dirname(path)}; stop it or set another DATA_DIR` })
+}
+
 /**
  * Replaces the content of a data directory by a copy of `source`, a backup or another data directory, which may be the
  * same one. No program may use the data directory meanwhile.
@@ -132,13 +140,15 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
       cause instanceof JournalError
         ? cause
         : new JournalError({ message: `the restore failed: ${(cause as Error).message}`, cause })
-    yield* Effect.acquireRelease(
-      Effect.try({
-        try: () => (existsSync(former) ? lock(`${former}.lock`) : () => {}),
-        catch: failed
-      }),
-      (release) => Effect.sync(release)
-    )
+    for (const [path, take] of [
+      [join(directory, GATEWAY_LOCK), lockGateway],
+      [former, lock]
+    ] as const) {
+      yield* Effect.acquireRelease(
+        Effect.try({ try: () => (existsSync(path) ? take(path) : undefined), catch: failed }),
+        (release) => Effect.sync(() => release?.())
+      )
+    }
     yield* Effect.try({
       try: () => {
         PrivateFiles.makeDirectory(directory)

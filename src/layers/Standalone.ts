@@ -3,13 +3,14 @@
  * in a worker thread of this process, else over gRPC. No other module of the gateway imports the embedded backend.
  */
 import { join } from "node:path"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Predicate } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
 import { rows, sharedSettings } from "../backend/Settings.ts"
 import { warnOfMisspelt } from "../domain/Setting.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import * as Backends from "./Backends.ts"
 import * as NodePorts from "./node/NodePorts.ts"
+import { GATEWAY_LOCK, tryLock } from "../node/FileLock.ts"
 import * as PrivateFiles from "../node/PrivateFiles.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings, table } from "./Settings.ts"
@@ -41,14 +42,24 @@ const embeddedBackend = (settings: Settings) =>
     })
   )
 
+/** The data directory, for this gateway alone: two of them would write one read model, and see half of its changes. */
 const dataDir = (path: string) =>
-  Effect.try({
-    try: () => {
-      PrivateFiles.makeDirectory(path)
-      PrivateFiles.directory(path)
-    },
-    catch: (cause) => new SettingUnusable({ message: `DATA_DIR: cannot create ${path}`, cause })
-  })
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => {
+        PrivateFiles.makeDirectory(path)
+        PrivateFiles.directory(path)
+        return tryLock(join(path, GATEWAY_LOCK))
+      },
+      catch: (cause) => new SettingUnusable({ message: `DATA_DIR: cannot use ${path}`, cause })
+    }).pipe(
+      Effect.filterOrFail(
+        Predicate.isNotUndefined,
+        () => new SettingUnusable({ message: `another gateway is using ${path}; stop it or set another DATA_DIR` })
+      )
+    ),
+    (release) => Effect.sync(release)
+  )
 
 /** Every port of the gateway on one machine. */
 export const layer = (settings: Settings) => {

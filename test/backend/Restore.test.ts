@@ -12,6 +12,7 @@ import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import { restore } from "../../src/backend/Restore.ts"
 import { journalPath } from "../../src/backend/server/Running.ts"
 import { serve } from "../../src/backend/server/Serve.ts"
+import { GATEWAY_LOCK, tryLock } from "../../src/node/FileLock.ts"
 import { temporary } from "../doubles/FakeBackend.ts"
 
 vi.mock(import("../../src/backend/journal/Directory.ts"), { spy: true })
@@ -89,6 +90,16 @@ describe("a restore", () => {
       journal.close()
     }
     assert.deepStrictEqual(restoring(), [])
+    await Effect.runPromise(restore(directory, saved))
+  })
+
+  it("does not begin while a gateway uses the directory, also beside a backend that has stopped", async () => {
+    const release = tryLock(join(directory, GATEWAY_LOCK))!
+    try {
+      assert.match(`${await outcome(restore(directory, saved))}`, /Error: a gateway is using .*; stop it or/u)
+    } finally {
+      release()
+    }
     await Effect.runPromise(restore(directory, saved))
   })
 

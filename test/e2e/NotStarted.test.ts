@@ -1,11 +1,13 @@
 /** A start that fails names the setting, what it accepts, and what the system reported. */
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect } from "effect"
-import { writeFileSync } from "node:fs"
+import { ConfigProvider, Effect, Fiber } from "effect"
+import { readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll } from "vitest"
+import { GATEWAY_LOCK, tryLock } from "../../src/node/FileLock.ts"
 import { serve } from "../../src/Serve.ts"
 import { temporaryFolder } from "../../verification/harness/Programs.ts"
+import { until } from "../../verification/harness/Wait.ts"
 
 const folder = temporaryFolder("not-started")
 afterAll(() => folder.remove())
@@ -17,8 +19,8 @@ const starts: ReadonlyArray<readonly [Record<string, string>, ...ReadonlyArray<s
   [{ BACKEND: "grpc" }, "BACKEND=grpc requires SEQUENCER_URL"],
   [{ DATABASE_URL: "postgres://127.0.0.1:1/none" }, "DATABASE_URL requires BACKEND=grpc"],
   [{ JOURNAL_URL: "postgres://127.0.0.1:1/none" }, "JOURNAL_URL is for a backend that runs alone"],
-  [{ DATA_DIR: "/dev/null/data" }, "DATA_DIR: cannot create /dev/null/data", "ENOTDIR"],
-  [{ DATA_DIR: "/proc/missing/data" }, "DATA_DIR: cannot create /proc/missing/data", "ENOENT"],
+  [{ DATA_DIR: "/dev/null/data" }, "DATA_DIR: cannot use /dev/null/data", "ENOTDIR"],
+  [{ DATA_DIR: "/proc/missing/data" }, "DATA_DIR: cannot use /proc/missing/data", "ENOENT"],
   [{ ADMIN_USERS_FILE: "/dev/null/users" }, "ADMIN_USERS_FILE: cannot read /dev/null/users", "ENOTDIR"]
 ]
 
@@ -36,6 +38,34 @@ describe("a gateway that does not start", () => {
         )
       )
     )
+
+  it.live("names the directory that another gateway uses, and leaves nothing in it", () => {
+    const shared = temporaryFolder("shared")
+    const environment = {
+      BACKEND: "grpc",
+      SEQUENCER_URL: "127.0.0.1:1",
+      REFEREE_URL: "127.0.0.1:1",
+      DATA_DIR: shared.path,
+      PORT: "0",
+      LOG_LEVEL: "error"
+    }
+    return Effect.gen(function* () {
+      const release = tryLock(join(shared.path, GATEWAY_LOCK))!
+      const { message } = yield* Effect.flip(serve)
+      assert.include(message, `another gateway is using ${shared.path}; stop it or set another DATA_DIR`)
+      assert.deepStrictEqual(readdirSync(shared.path), [GATEWAY_LOCK])
+      release()
+
+      const running = yield* Effect.forkChild(serve)
+      yield* Effect.promise(() => until("the databases", () => readdirSync(shared.path).includes("history.sqlite")))
+      assert.isUndefined(tryLock(join(shared.path, GATEWAY_LOCK)))
+      yield* Fiber.interrupt(running)
+      tryLock(join(shared.path, GATEWAY_LOCK))!()
+    }).pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)),
+      Effect.ensuring(Effect.sync(() => shared.remove()))
+    )
+  })
 
   for (const name of ["accounts.sqlite", "history.sqlite", "nonces.sqlite"])
     it.live(`names ${name} where it is damaged, and what to do`, () => {

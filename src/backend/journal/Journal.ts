@@ -20,6 +20,7 @@ import { existsSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
+import { tryLock } from "../../node/FileLock.ts"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import { Command } from "../../proto/gateway/v1/sequencer.ts"
 import { Block, type BlockEntry, entriesOf } from "./Block.ts"
@@ -135,19 +136,11 @@ const migrate = (db: DatabaseSync): void => {
   db.exec("COMMIT")
 }
 
-/** Excludes a second writer until `release`; the operating system releases the lock when the process dies. */
+/** Excludes a second writer until `release`. */
 export const lock = (path: string): (() => void) => {
-  const db = new DatabaseSync(path)
-  try {
-    db.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-  } catch (cause) {
-    db.close()
-    throw new JournalError({
-      message: `another backend is using ${dirname(path)}; stop it or set another DATA_DIR`,
-      cause
-    })
-  }
-  return () => db.close()
+  const release = tryLock(`${path}.lock`)
+  if (release !== undefined) return release
+  throw new JournalError({ message: `another backend is using ${dirname(path)}; stop it or set another DATA_DIR` })
 }
 
 /** Throws {@link JournalError} where a journal ends before its witness, or holds another history. */
@@ -258,8 +251,7 @@ export class Journal {
     try {
       Directory.make(dirname(path))
       PrivateFiles.directory(dirname(path))
-      PrivateFiles.database(`${path}.lock`)
-      release = lock(`${path}.lock`)
+      release = lock(path)
       // read-only first: closing a writer would move a cut write-ahead log into the file, and its rest would be lost
       if (HeadWitness.exists(path)) Journal.read(path).close()
       PrivateFiles.database(path)
