@@ -3,6 +3,7 @@
  * Garbage collections are not counted in a turn: the one in which a collection falls did not cause it alone.
  */
 import { PerformanceObserver } from "node:perf_hooks"
+import timers from "node:timers/promises"
 import { isMainThread } from "node:worker_threads"
 import { cpuOfThisThread } from "../harness/Cpu.ts"
 
@@ -18,8 +19,9 @@ export interface Cost {
 
 /** Shorter turns are not kept, in ms. */
 const SHORT_MS = 0.5
-/** Time after which a collection is reported, in ms. */
+/** Time after which a collection is reported, in ms, and the turns that this takes where the thread had to wait. */
 const REPORTED_MS = 5
+const REPORTED_TURNS = 3
 
 interface Turn {
   readonly cpu_ms: number
@@ -52,11 +54,14 @@ if (isMainThread && process.send !== undefined) {
     if (order === "end") {
       const cpu_ms = cpuOfThisThread() - began
       watching = false
-      setTimeout(() => {
+      const reported = async () => {
+        await timers.setTimeout(REPORTED_MS)
+        for (let i = 0; i < REPORTED_TURNS; i++) await timers.setImmediate()
         const longest_ms = Math.max(0, ...turns.map(withoutCollections))
         const collection_ms = Math.max(0, ...collections.map(({ duration }) => duration))
         process.send!({ cpu_ms, longest_ms, collection_ms } satisfies Cost)
-      }, REPORTED_MS)
+      }
+      void reported()
       return
     }
     turns = []

@@ -15,6 +15,8 @@ import type { Cost, Order } from "./CostProbe.ts"
 export const TURN_MS = 5
 /** A response is complete after this time without a byte, in ms. */
 const SETTLE_MS = 60
+/** Requests of a kind before its measurement: then its code is compiled, also where other processes delay the compiler. */
+const WARM_UP = 30
 const KIB = 1024
 
 const lines = (...parts: ReadonlyArray<string>): string => `${parts.join("\r\n")}\r\n\r\n`
@@ -154,8 +156,7 @@ export const measure = async (names = Object.keys(kinds), rounds = 15): Promise<
     }
     const idleCpu = median((await idle("begin")).map(({ cpu_ms }) => cpu_ms))
     for (const kind of names) {
-      // code is compiled and documents are cached before the measurement
-      for (let i = 0; i < rounds; i++) await send(gateway.port, kind)
+      for (let i = 0; i < WARM_UP; i++) await send(gateway.port, kind)
       const cpu: Array<number> = []
       const watched: Array<Cost> = []
       for (let i = 0; i < rounds; i++) {
