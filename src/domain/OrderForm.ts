@@ -75,7 +75,7 @@ const exitsOf = ({ mode, take_profit, stop_loss }: TpslRequest, by: TriggerBy | 
   return { mode, take_profit: exitOf(take_profit), stop_loss: exitOf(stop_loss) }
 }
 
-const isRemoval = ({ trigger_price }: Exit): boolean => /^0(?:\.0+)?$/u.test(trigger_price)
+const isZero = (text: string): boolean => /^0(?:\.0+)?$/u.test(text)
 
 const legs = ["take_profit", "stop_loss"] as const
 
@@ -89,7 +89,7 @@ const checkExits = (
 ): Violation | undefined => {
   for (const leg of legs) {
     const exit = exits[leg]
-    if (exit === undefined || (removable && isRemoval(exit))) continue
+    if (exit === undefined || (removable && isZero(exit.trigger_price))) continue
     const field = `tpsl.${leg}.market.trigger_price`
     const ticks = OrderRules.checkPrice(rules, exit.trigger_price, field)
     if (typeof ticks !== "number") return ticks
@@ -196,15 +196,18 @@ export const newOrder = (
   return order
 }
 
-/** Converts a request to an amend. The sequencer makes the checks that depend on the order itself. */
+/**
+ * Converts a request to an amend. The sequencer makes the checks that depend on the order itself: 0 is the price of a
+ * Market order, and the quantity of one that closes the whole position.
+ */
 export const amendment = (rules: OrderRules.OrderRules, request: AmendRequest): AmendOrder | Violation => {
   const { symbol, order_id, order_link_id, price, qty, trigger } = request
-  if (price !== undefined) {
+  if (price !== undefined && !isZero(price)) {
     const ticks = OrderRules.checkPrice(rules, price)
     if (typeof ticks !== "number") return ticks
   }
   if (qty !== undefined) {
-    const lots = OrderRules.checkQty(rules, qty, false, false)
+    const lots = OrderRules.checkQty(rules, qty, false, true)
     if (typeof lots !== "number") return lots
   }
   if (trigger !== undefined) {

@@ -116,6 +116,10 @@ describe("the form of an amend", () => {
     })
   })
 
+  it("may repeat the price of a Market order and the quantity of a whole position, which are 0", () => {
+    assert.deepInclude(amend({ price: "0", qty: "0" }), { price: "0", qty: "0" })
+  })
+
   it("keeps to the grid", () => {
     assert.deepInclude(amend({ trigger: { trigger_price: "0" } }), { reason: "OutOfRange" })
     assert.deepInclude(amend({ tpsl: { stop_loss: exit("1.23") } }), {
@@ -123,5 +127,6 @@ describe("the form of an amend", () => {
       field: "tpsl.stop_loss.market.trigger_price"
     })
     assert.deepInclude(amend({ price: "1.23" }), { reason: "NotMultipleOfTick", field: "price" })
+    assert.deepInclude(amend({ qty: "0.0001" }), { reason: "NotMultipleOfStep", field: "qty" })
   })
 })

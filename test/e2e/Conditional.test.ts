@@ -193,6 +193,9 @@ describe("a conditional order", () => {
       close_on_trigger: true,
       trigger: { trigger_price: "61500", trigger_by: "IndexPrice" }
     })
+    const { price, qty } = await recordOf(x, close)
+    const amend = { order_id: close, price, qty }
+    assert.deepInclude(await post("/api/v1/order/amend", x, amend), { status: 200 })
     await limit(m, "Sell", "0.2", "61500")
     await index("61500")
     const filled = await eventually(

@@ -926,8 +926,9 @@ export class Exchange {
     if (body.version !== 0 && body.version !== order.version) refuse("OrderVersionMismatch")
     const isMarket = order.type === "Market"
     const price = body.price === undefined || isMarket ? order.price : this.checkPrice(market, body.price)
-    const qty = body.qty === undefined ? order.qty : this.checkQty(market, body.qty, isMarket, false)
-    if (!order.reduceOnly && !qty.isZero && qty.times(isMarket ? market.mark : price).less(MIN_NOTIONAL))
+    const qty = body.qty === undefined ? order.qty : this.checkQty(market, body.qty, isMarket, order.qty.isZero)
+    const isMoved = !price.equals(order.price) || !qty.equals(order.qty)
+    if (isMoved && !order.reduceOnly && qty.times(isMarket ? market.mark : price).less(MIN_NOTIONAL))
       refuse("OutOfRange")
     const tpsl = body.tpsl === undefined ? order.tpsl : this.amendedExits(market, order.tpsl, body.tpsl)
     if (tpsl !== undefined && !isMarket && !(tpsl === order.tpsl && price.equals(order.price)))

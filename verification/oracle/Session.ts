@@ -32,6 +32,15 @@ interface User {
   readonly leverage: string
 }
 
+/** The price in the record of an order. */
+const recordedPrice = ({ price, type }: Order): string => (type === "Market" ? "0" : price.toString())
+
+const withoutReferences = ({ mode, stopLoss, takeProfit }: TpslRequest): TpslRequest => ({
+  mode,
+  takeProfit: takeProfit && { price: takeProfit.price },
+  stopLoss: stopLoss && { price: stopLoss.price }
+})
+
 /** What makes one session unlike another. */
 interface Profile {
   readonly users: number
@@ -461,13 +470,20 @@ export class Session {
     const order = mine.find(({ number }) => number === named.order)
     const address = order?.holding.account.address ?? ""
     const waiting = order?.status === "Untriggered"
+    const amended = (exits: TpslRequest) => (this.chance(0.3) ? withoutReferences(exits) : exits)
     return {
       kind: "amend",
       ...named,
-      price: this.chance(0.6) ? this.price(exchange, market, order?.side === "Buy") : undefined,
+      price: this.chance(0.6)
+        ? order !== undefined && this.chance(0.1)
+          ? recordedPrice(order)
+          : this.price(exchange, market, order?.side === "Buy")
+        : undefined,
       qty: this.chance(0.5)
         ? order !== undefined && this.chance(0.5)
-          ? max(market.step, order.qty.over(f(2)).floorTo(market.step)).toString()
+          ? this.chance(0.2)
+            ? order.qty.toString()
+            : max(market.step, order.qty.over(f(2)).floorTo(market.step)).toString()
           : this.qty(market, exchange, address)
         : undefined,
       triggerPrice: (waiting ? this.chance(0.6) : this.chance(0.02))
@@ -476,7 +492,7 @@ export class Session {
       tpsl: this.chance(this.profile.exits)
         ? this.chance(0.3)
           ? { mode: this.pick(["Full", "Partial"]), takeProfit: { by: "LastPrice", price: "0" } }
-          : this.fitting(exchange, market, order?.side !== "Sell")
+          : amended(this.fitting(exchange, market, order?.side !== "Sell"))
         : undefined,
       version: this.chance(0.1) ? 1 : 0
     }

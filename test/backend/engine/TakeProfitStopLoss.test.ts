@@ -491,7 +491,7 @@ describe("an exit that is amended", () => {
 
 describe("Amendment 5: exits of a position", () => {
   const MAX = 20
-  const full = { reason: "LimitReached", metadata: { field: "tpsl", max: String(MAX) } }
+  const full = (field: string) => ({ reason: "LimitReached", metadata: { field, max: String(MAX) } })
   const partial = (n: number): Exits => ({ tp: String(62_000 + n), sl: String(58_000 + n), mode: PARTIAL, by: INDEX })
 
   it("twenty pairs are allowed, and one more is refused", () => {
@@ -499,9 +499,12 @@ describe("Amendment 5: exits of a position", () => {
     open(BUY, "0.5")
     for (let n = 0; n < MAX; n++) ackOf(bench.stop(v, partial(n), { tp: "0.01", sl: "0.01" }))
     assert.strictEqual(exits().length, 2 * MAX)
-    assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full)
-    assert.deepInclude(statusOf(bench.stop(v, { sl: "50000" })), full)
-    assert.deepInclude(statusOf(bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: partial(0) })), full)
+    assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full("take_profit"))
+    assert.deepInclude(statusOf(bench.stop(v, { sl: "50000" })), full("stop_loss"))
+    assert.deepInclude(
+      statusOf(bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: partial(0) })),
+      full("tpsl")
+    )
     // those of the other direction belong to another position
     const short = {
       side: SELL,
@@ -511,7 +514,10 @@ describe("Amendment 5: exits of a position", () => {
     } as const
     ackOf(bench.cancel(v, { id: orderId(bench.place(v, short)) }))
     // without their take-profits the twenty stop-losses are still there
-    assert.deepInclude(statusOf(bench.stop(v, { tp: "0", sl: "50000", mode: PARTIAL }, { sl: "0.01" })), full)
+    assert.deepInclude(
+      statusOf(bench.stop(v, { tp: "0", sl: "50000", mode: PARTIAL }, { sl: "0.01" })),
+      full("stop_loss")
+    )
     // one leg counts as a pair, no leg does not
     const [one, other] = exits()
     bench.cancel(v, { id: one!.order_id })
@@ -544,7 +550,7 @@ describe("Amendment 5: exits of a position", () => {
     ackOf(bench.stop(v, { tp: "70000", sl: "50000" }))
     for (let n = 1; n < MAX; n++) ackOf(bench.stop(v, partial(n), { tp: "0.01", sl: "0.01" }))
     assert.strictEqual(exits().length, 2 * MAX)
-    assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full)
+    assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full("take_profit"))
     // the record of the position shows the pair of the whole position
     assert.deepInclude(Reads.positions(bench.state, { symbol: BTC, sub_account_address: v.address })[0], {
       take_profit: "70000",
@@ -564,12 +570,12 @@ describe("Amendment 5: exits of a position", () => {
         tpsl: side === BUY ? partial(n) : { tp: "50000", sl: "71000", mode: PARTIAL }
       })
     for (let n = 0; n < MAX; n++) ackOf(place(n))
-    assert.deepInclude(statusOf(place(MAX)), full)
+    assert.deepInclude(statusOf(place(MAX)), full("tpsl"))
     // other exits of an order replace its own
     const [own] = Reads.openOrders(bench.state, { sub_account_address: v.address })
     ackOf(bench.amend(v, { id: own!.order_id }, { tpsl: partial(MAX) }))
     const plain = orderId(bench.place(v, { side: BUY, qty: "0.01", price: "59000" }))
-    assert.deepInclude(statusOf(bench.amend(v, { id: plain }, { tpsl: { sl: "58000", mode: PARTIAL } })), full)
+    assert.deepInclude(statusOf(bench.amend(v, { id: plain }, { tpsl: { sl: "58000", mode: PARTIAL } })), full("tpsl"))
     // the other direction is another position
     ackOf(place(0, SELL))
     fill("0.005", "60000")
@@ -578,7 +584,7 @@ describe("Amendment 5: exits of a position", () => {
     ackOf(bench.amend(v, { id: own!.order_id }, { tpsl: partial(MAX + 1) }))
     fill("0.095", "60000")
     assert.strictEqual(exits().length, 20)
-    assert.deepInclude(statusOf(place(MAX)), full)
+    assert.deepInclude(statusOf(place(MAX)), full("tpsl"))
     fill("0.1", "60000")
     assert.strictEqual(exits().length, 2 * MAX)
     bench.cancel(v, { id: exits()[0]!.order_id })
@@ -592,7 +598,7 @@ describe("Amendment 5: exits of a position", () => {
     const place = (n: number, more: object) =>
       bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: partial(n), ...more })
     for (let n = 0; n < MAX; n++) ackOf(place(n, { trigger: "61000", by: INDEX }))
-    assert.deepInclude(statusOf(place(MAX, {})), full)
+    assert.deepInclude(statusOf(place(MAX, {})), full("tpsl"))
   })
 
   it("of a kind can be removed while the others are as many as allowed", () => {

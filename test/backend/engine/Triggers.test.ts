@@ -260,6 +260,8 @@ describe("conditional orders", () => {
       reject_reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
       qty: "0"
     })
+    // the values of its own record change nothing
+    assert.deepInclude(ackOf(bench.amend(v, { id }, { price: "0", qty: "0" })), { version: 1 })
     buy("0.05", "60000")
     bench.place(m, { side: BUY, qty: "1", price: "59400" })
     const step = bench.index(BTC, "59500")
@@ -368,6 +370,7 @@ describe("the quantity of an amend", () => {
     const { bench, v } = setup()
     const id = orderId(bench.place(v, { side: BUY, qty: "0.002", trigger: "70000", by: INDEX }))
     const refused = (qty: string) => statusOf(bench.amend(v, { id }, { qty }))
+    assert.deepInclude(refused("0"), { reason: "OutOfRange", metadata: { field: "qty", min: "0.001", max: "30" } })
     assert.deepInclude(refused("30.001"), {
       reason: "OutOfRange",
       metadata: { field: "qty", min: "0.001", max: "30" }
@@ -376,6 +379,9 @@ describe("the quantity of an amend", () => {
     assert.deepInclude(refused("0.001"), { reason: "OutOfRange", metadata: { field: "qty", min: "5" } })
     bench.index(BTC, "5000")
     ackOf(bench.amend(v, { id }, { qty: "0.001" }))
+    // an amend of its trigger alone is no new quantity
+    bench.index(BTC, "4999.9")
+    ackOf(bench.amend(v, { id }, { trigger: "69000" }))
   })
 
   it("of a reduce-only order may have any value, so that small rests of positions can be closed", () => {
@@ -383,12 +389,14 @@ describe("the quantity of an amend", () => {
     const symbol = "DOGE-USDC"
     bench.place(m, { symbol, side: SELL, qty: "100", price: "0.2" })
     bench.place(v, { symbol, side: BUY, qty: "100", price: "0.2" })
-    const amended = (reduce_only: boolean) => {
+    const amended = (reduce_only: boolean, change: { readonly qty?: string; readonly price?: string }) => {
       const id = orderId(bench.place(v, { symbol, side: SELL, qty: "50", price: "0.21", reduce_only }))
-      return bench.amend(v, { id }, { symbol, qty: "10" })
+      return bench.amend(v, { id }, { symbol, ...change })
     }
-    assert.deepInclude(statusOf(amended(false)), { reason: "OutOfRange", metadata: { field: "qty", min: "5" } })
-    assert.strictEqual(orders(amended(true), v)[0]!.qty, "10")
+    const tooSmall = (field: string) => ({ reason: "OutOfRange", metadata: { field, min: "5" } })
+    assert.deepInclude(statusOf(amended(false, { qty: "10" })), tooSmall("qty"))
+    assert.deepInclude(statusOf(amended(false, { price: "0.05" })), tooSmall("price"))
+    assert.strictEqual(orders(amended(true, { qty: "10" }), v)[0]!.qty, "10")
   })
 })
 

@@ -203,11 +203,13 @@ export const amend = (ctx: StepContext, command: Command, request: AmendOrder): 
   const ticks =
     request.price === undefined || isMarket ? order.ticks : OrderRules.checkPrice(market.rules, request.price)
   if (typeof ticks !== "number") return invalid(command, ticks)
-  const lots = request.qty === undefined ? order.lots : OrderRules.checkQty(market.rules, request.qty, isMarket, false)
+  const lots =
+    request.qty === undefined ? order.lots : OrderRules.checkQty(market.rules, request.qty, isMarket, order.lots === 0)
   if (typeof lots !== "number") return invalid(command, lots)
-  if (!order.reduceOnly && lots !== 0) {
+  if (!order.reduceOnly && (ticks !== order.ticks || lots !== order.lots)) {
     const notional = OrderRules.checkNotional(market.rules, isMarket ? market.markTicks : ticks, lots)
-    if (notional !== undefined) return invalid(command, notional)
+    if (notional !== undefined)
+      return invalid(command, lots === order.lots ? { ...notional, field: "price" } : notional)
   }
   const tpsl = request.tpsl === undefined ? order.tpsl : TpslLegs.amended(market, order.tpsl, request.tpsl)
   if (tpsl !== undefined && "reason" in tpsl) return invalid(command, tpsl)
@@ -218,7 +220,7 @@ export const amend = (ctx: StepContext, command: Command, request: AmendOrder): 
   }
   if (tpsl !== undefined && tpsl !== order.tpsl) {
     const others = ({ id, parent }: Order) => id !== order.id && parent !== order.id
-    const full = TpslPairs.refuseExtraPair(command, order.holding, order.side, tpsl.mode, others)
+    const full = TpslPairs.refuseExtraPair(command, "tpsl", order.holding, order.side, tpsl.mode, others)
     if (full !== undefined) return full
   }
   let refused: OrderRejection | undefined

@@ -120,7 +120,7 @@ export const place = (ctx: StepContext, command: Command, request: PlaceOrder): 
   }
   const holding = positionOf(account, market)
   if (tpsl !== undefined) {
-    const full = TpslPairs.refuseExtraPair(command, holding, side, tpsl.mode)
+    const full = TpslPairs.refuseExtraPair(command, "tpsl", holding, side, tpsl.mode)
     if (full !== undefined) return full
   }
   const order = newOrder(ctx, holding, {

@@ -48,6 +48,7 @@ const all = (): boolean => true
 /** Refuses one pair more than the limit. `counts` excludes orders that the new pair replaces. */
 export const refuseExtraPair = (
   command: Command,
+  field: string,
   holding: MarketPosition,
   side: Side,
   mode: Tpsl["mode"],
@@ -60,6 +61,6 @@ export const refuseExtraPair = (
     Code.FAILED_PRECONDITION,
     "LimitReached",
     `a position has at most ${EXIT_PAIRS_MAX} pairs of exits, those that open orders bring included`,
-    { field: "tpsl", max: String(EXIT_PAIRS_MAX) }
+    { field, max: String(EXIT_PAIRS_MAX) }
   )
 }

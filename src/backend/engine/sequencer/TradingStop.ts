@@ -9,7 +9,7 @@ import * as Accounts from "../accounts/Accounts.ts"
 import { acknowledge, Code, invalid, refuse } from "../events/CommandResults.ts"
 import * as Records from "../events/Records.ts"
 import type { StepContext } from "../events/StepContext.ts"
-import type { Leg } from "../state/State.ts"
+import type { Leg, Order } from "../state/State.ts"
 import { frozen, noAccount, noSymbol, ownAccount } from "./Lookup.ts"
 import * as TakeProfitStopLoss from "./TakeProfitStopLoss.ts"
 import { checkSides, isRemoval, type Kind, KINDS, modeOf, OF_POSITION, readLeg, SIZES } from "./TpslLegs.ts"
@@ -69,7 +69,9 @@ export const setTradingStop = (ctx: StepContext, command: Command, request: SetT
     )
   )
   if (setsAny) {
-    const full = TpslPairs.refuseExtraPair(command, holding, opened, mode, ({ stopType }) => !replaced.has(stopType))
+    const field = takeProfit === undefined ? OF_POSITION.stopLoss : OF_POSITION.takeProfit
+    const others = ({ stopType }: Order) => !replaced.has(stopType)
+    const full = TpslPairs.refuseExtraPair(command, field, holding, opened, mode, others)
     if (full !== undefined) return full
   }
   for (const older of TakeProfitStopLoss.exitsOf(holding, ({ stopType }) => replaced.has(stopType)))
