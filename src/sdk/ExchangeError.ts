@@ -2,7 +2,7 @@
 import type { Code, Reason } from "../domain/Reason.ts"
 
 /** Reasons of a 503 that guarantee that nothing changed. */
-const UNCHANGED: ReadonlySet<string | undefined> = new Set<Reason>([
+export const UNCHANGED: ReadonlySet<unknown> = new Set<Reason>([
   "BackendUnavailable",
   "BackendLagging",
   "Overloaded",

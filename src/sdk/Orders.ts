@@ -3,13 +3,11 @@
  * once. Source: docs/contract/conventions.md#identifiers, docs/contract/rest-trading.md#order-endpoints.
  */
 import { nonce } from "../client/Signed.ts"
-import type { Reason } from "../domain/Reason.ts"
 import type { CallOptions } from "./CallOptions.ts"
-import { ExchangeError } from "./ExchangeError.ts"
+import { ExchangeError, UNCHANGED } from "./ExchangeError.ts"
 import type { Input, Response } from "./Methods.ts"
 import type { Rest } from "./Rest.ts"
 
-const OVERLOADED: Reason = "Overloaded"
 const once = { open: false, repeatable: true } as const
 
 /** The id of the existing order, if the error is `DuplicateOrderLinkId`. */
@@ -44,8 +42,8 @@ export const create =
 type Results = Response<"order", "createBatch">
 
 /**
- * Places orders, each as {@link create} does. Orders that an overloaded gateway refused are repeated alone, after a pause; a failure
- * of a repetition is their result.
+ * Places orders, each as {@link create} does. Orders that a 503 refused without effect are repeated alone, after a pause; a failure of
+ * a repetition is their result.
  */
 export const createBatch =
   (rest: Rest) =>
@@ -62,7 +60,7 @@ export const createBatch =
         const { order_link_id } = orders[place]!
         list[place] = order_id === undefined ? result : { code: "OK", message: "", order_id, order_link_id }
       }
-      left = left.filter((place) => list[place]?.details?.["reason"] === OVERLOADED)
+      left = left.filter((place) => UNCHANGED.has(list[place]?.details?.["reason"]))
       return left.length > 0
     }
     try {

@@ -24,7 +24,7 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
   /** Called before a retry of an attempt that may have had its effect. */
   readonly onUnanswered?: () => void
-  /** Called with each response; whether parts of it were refused as `Overloaded`, which the next `input` repeats. */
+  /** Called with each response; whether the next `input` repeats parts of it, which a 503 refused without effect. */
   readonly isPartial?: (body: unknown) => boolean
 }
 

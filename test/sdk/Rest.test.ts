@@ -502,17 +502,20 @@ describe("a call that an overloaded gateway refused", () => {
     const asked = ({ body }: { readonly body: string }): ReadonlyArray<string> =>
       JSON.parse(body).orders.map(({ order_link_id }: { readonly order_link_id: string }) => order_link_id)
     const ok = (order_link_id: string) => ({ code: "OK", message: "", order_id, order_link_id })
-    const late = (order_link_id: string) => ({
+    const late = (order_link_id: string, reason = "Overloaded") => ({
       code: "SERVICE_UNAVAILABLE",
       message: "no",
       order_link_id,
-      details: { reason: "Overloaded" }
+      details: { reason }
     })
     world.answers.set("/order/create-batch", (call, times) => {
       const [first, ...others] = asked(call)
       return {
         body: {
-          list: times === 1 ? [late(first!), ok(others[0]!), late(others[1]!)] : [ok(first!), ...others.map(late)]
+          list:
+            times === 1
+              ? [late(first!, "BackendLagging"), ok(others[0]!), late(others[1]!)]
+              : [ok(first!), ...others.map((link) => late(link))]
         }
       }
     })

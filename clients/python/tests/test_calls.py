@@ -279,15 +279,18 @@ class NewOrders(unittest.TestCase):
         links = [json.loads(send.body)["orders"][1]["order_link_id"] for send in world.asked]
         self.assertEqual(links[0], links[1])
 
-    def test_of_a_batch_that_were_overloaded_are_repeated_alone(self) -> None:
+    def test_of_a_batch_that_a_503_refused_are_repeated_alone(self) -> None:
         world = World(key=SEED)
-        late = lambda link: {"code": "SERVICE_UNAVAILABLE", "message": "no", "order_link_id": link, "details": {"reason": "Overloaded"}}
+
+        def late(link, reason="Overloaded"):
+            return {"code": "SERVICE_UNAVAILABLE", "message": "no", "order_link_id": link, "details": {"reason": reason}}
+
         fine = lambda link: {"code": "OK", "message": "", "order_id": ORDER_ID, "order_link_id": link}
         links = lambda send: [order["order_link_id"] for order in json.loads(send.body)["orders"]]
 
         def batch(send, times):
             first, *others = links(send)
-            results = [late(first), fine(others[0]), late(others[1])] if times == 1 else [fine(first), *map(late, others)]
+            results = [late(first, "BackendLagging"), fine(others[0]), late(others[1])] if times == 1 else [fine(first), *map(late, others)]
             return reply({"list": results})
 
         world.answers["/order/create-batch"] = batch

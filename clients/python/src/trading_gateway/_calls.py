@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from . import errors
 from ._environment import Environment, ServerClock, pause_of
-from ._error import ExchangeError, Unanswered
+from ._error import UNCHANGED, ExchangeError, Unanswered
 from ._identity import Identity, Token, Wallet
 from ._keys import nonce
 from ._records import DecodeError, decode, encode
@@ -200,7 +200,7 @@ class Calls:
             return OrderRef(str(error.details.get("order_id")), order["order_link_id"])
 
     def _place_batch(self, fields: Dict[str, Any]) -> Steps[BatchResults]:
-        """Places orders, each as `_place` does. Orders that an overloaded gateway refused are repeated alone, after a pause; a
+        """Places orders, each as `_place` does. Orders that a 503 refused without effect are repeated alone, after a pause; a
         failure of a repetition is their result.
         """
         orders = [{**one, "order_link_id": one.get("order_link_id") or nonce()} for one in encode(fields["orders"])]
@@ -215,7 +215,7 @@ class Calls:
                 if unsure.is_set and details.get("reason") == "DuplicateOrderLinkId":
                     result = BatchResult("OK", "", orders[place]["order_link_id"], str(details.get("order_id")))
                 results[place] = result
-            left = [place for place in left if (results[place].details or {}).get("reason") == "Overloaded"]
+            left = [place for place in left if (results[place].details or {}).get("reason") in UNCHANGED]
             return bool(left)
 
         try:
