@@ -15,7 +15,7 @@ import type { Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
 import { type CommandFailure, type CommandType, submit as submitted } from "../CommandReasons.ts"
 import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
-import type { History, HistoryUnavailable } from "../History.ts"
+import type { History } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { rules, violated } from "./InstrumentRules.ts"
 import type { WrittenHistory } from "../read-model/WrittenHistory.ts"
@@ -50,7 +50,6 @@ type LeverageReason = "NotMultipleOfStep" | "OutOfRange"
 type StopReason = OrderRules.ViolationReason
 
 const noSubAccount = new DomainError("SubAccountNotFound")
-const lagging = new DomainError("BackendLagging")
 const noMargin = new DomainError("OutOfRange", { field: "margin" }, "expected an amount other than 0")
 const noStop = new DomainError("MissingField", { field: "take_profit" }, "expected take_profit or stop_loss")
 const notPartial = (field: string) =>
@@ -107,11 +106,14 @@ export class Positions extends Context.Service<
       caller: Caller,
       request: PositionKey & { readonly margin_mode: MarginMode; readonly leverage?: string }
     ) => Effect.Effect<PositionState, PositionFailure<LeverageReason, "set_margin_mode">>
-    /** Adds margin to an Isolated position; a negative amount removes margin, down to the initial margin. */
+    /**
+     * Adds margin to an Isolated position; a negative amount removes margin, down to the initial margin. Returns its record, or
+     * its state with `seq` 0 where the read model does not have the record after a second.
+     */
     readonly addMargin: (
       caller: Caller,
       request: PositionKey & { readonly margin: string }
-    ) => Effect.Effect<Position, PositionFailure<"OutOfRange", "add_margin"> | HistoryUnavailable>
+    ) => Effect.Effect<Position, PositionFailure<"OutOfRange", "add_margin">>
     /** Sets, replaces or removes the exits of a position. */
     readonly tradingStop: (
       caller: Caller,
@@ -180,8 +182,9 @@ export class Positions extends Context.Service<
           const position = yield* submit(caller, request, { type: "add_margin", symbol, margin: amount }, () =>
             amount === "0" ? noMargin : undefined
           )
-          return yield* Effect.catchTag(records.since(caller.user_id, position), "RecordsBehind", () =>
-            Effect.fail(lagging)
+          // the margin is moved: where the record is late, an error would let a caller move it again
+          return yield* Effect.catch(records.since(caller.user_id, position), () =>
+            Effect.succeed({ ...position, seq: 0 })
           )
         }),
         tradingStop: (caller, request) =>

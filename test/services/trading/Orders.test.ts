@@ -198,8 +198,8 @@ describe("amending and canceling", () => {
         "NotMultipleOfTick",
         "price"
       ])
-      assert.deepStrictEqual(reasonOf(yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "0" }))), [
-        "OutOfRange",
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "0.0001" }))), [
+        "NotMultipleOfStep",
         "qty"
       ])
       assert.deepStrictEqual(commands, [])

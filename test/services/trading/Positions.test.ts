@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Caller } from "../../../src/domain/User.ts"
+import { HistoryUnavailable } from "../../../src/services/History.ts"
 import { Positions } from "../../../src/services/trading/Positions.ts"
 import type { Command } from "../../../src/services/Sequencer.ts"
 import { type Doubles, flat, policies, tokenCaller, v0, v1, well } from "../../http/Fixture.ts"
@@ -193,13 +194,18 @@ describe("positions", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("report a late read model, after a second, where the changed margin is not shown", () => {
-    const { layer } = desk({ history: { lastRecords: () => Effect.succeed([]) } })
-    return Effect.gen(function* () {
-      const positions = yield* Positions
-      const late = yield* Effect.forkChild(Effect.flip(positions.addMargin(tokenCaller, { ...named, margin: "1" })))
-      yield* TestClock.adjust("1 second")
-      assert.deepInclude(yield* Fiber.join(late), { reason: "BackendLagging" })
-    }).pipe(Effect.provide(layer))
-  })
+  for (const [name, lastRecords] of [
+    ["is late", Effect.succeed([])],
+    ["cannot be read", Effect.fail(new HistoryUnavailable({ cause: "the disk is gone" }))]
+  ] as const)
+    it.effect(`return the state of a position whose margin has changed, where its record ${name}`, () => {
+      const { commands, layer } = desk({ history: { lastRecords: () => lastRecords } })
+      return Effect.gen(function* () {
+        const positions = yield* Positions
+        const added = yield* Effect.forkChild(positions.addMargin(tokenCaller, { ...named, margin: "1" }))
+        yield* TestClock.adjust("1 second")
+        assert.deepInclude(yield* Fiber.join(added), { leverage: "12.5", margin_mode: "Isolated", seq: 0 })
+        assert.lengthOf(commands, 1)
+      }).pipe(Effect.provide(layer))
+    })
 })
