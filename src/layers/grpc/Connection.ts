@@ -38,7 +38,7 @@ export interface CallOptions {
 }
 
 export interface Connection {
-  /** Makes a call with one response; returns a function that cancels it. */
+  /** Makes a call with one response; returns a function that cancels it. `done` is called once, with CANCELLED where it is canceled. */
   readonly unary: <Req, Res>(
     rpc: Rpc<Req, Res>,
     request: Req,

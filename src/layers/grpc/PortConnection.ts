@@ -13,19 +13,18 @@ const codecOf = <Req, Res>(rpc: Rpc<Req, Res>) => ({ encode: rpc.requestSerializ
 export const make = (open: PortCall.Open): Connection => {
   const unary: Connection["unary"] = (rpc, request, { deadline_ms, request_id = randomUUID() }, done) => {
     const port = open(rpc.path, rpc.requestSerialize(request), request_id)
-    const cancel = PortCall.unary(port, rpc.responseDeserialize, (error, response) => {
+    let isOver = false
+    const end: typeof done = (error, response) => {
+      if (isOver) return
+      isOver = true
       clearTimeout(timer)
+      close()
       done(error, response)
-    })
-    const expire = () => {
-      cancel()
-      done(callFailure(status.DEADLINE_EXCEEDED, "the deadline has passed"))
     }
+    const close = PortCall.unary(port, rpc.responseDeserialize, end)
+    const expire = () => end(callFailure(status.DEADLINE_EXCEEDED, "the deadline has passed"))
     const timer = deadline_ms === undefined ? undefined : setTimeout(expire, deadline_ms)
-    return () => {
-      clearTimeout(timer)
-      cancel()
-    }
+    return () => end(callFailure(status.CANCELLED, "canceled by the client"))
   }
   return {
     unary,

@@ -1,12 +1,15 @@
 /** Streams that reopen, and backends that are checked, over calls whose frames and end the test decides. */
 import { EventEmitter } from "node:events"
+import { MessageChannel } from "node:worker_threads"
 import { type ClientReadableStream, status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
+import { Deferred, Effect, Fiber, Logger, References, Stream, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import { type Connection, RECONNECT_MS_MAX, RECONNECT_MS_MIN } from "../../../src/layers/grpc/Connection.ts"
 import * as Leader from "../../../src/layers/grpc/Leader.ts"
+import { SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 
 class Call extends EventEmitter {
@@ -178,6 +181,30 @@ describe("the pause before a reconnect", () => {
     })
   )
 })
+
+it.live("a read of a backend in a thread that is interrupted ends its span", () =>
+  Effect.gen(function* () {
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const channel = yield* Effect.provideService(
+      Channel.make({ open: () => new MessageChannel().port1 }, "sequencer"),
+      CurrentTracer,
+      tracer
+    )
+    const read = yield* Effect.forkChild(channel.read(SequencerService.getHead, {}, 60_000), { startImmediately: true })
+    yield* Fiber.interrupt(read)
+    assert.deepStrictEqual(
+      spans.map(({ attributes, status }) => [attributes.get("error.type"), status._tag]),
+      [["CANCELLED", "Ended"]]
+    )
+  })
+)
 
 describe("the choice of a backend", () => {
   it.effect("checks the health of several, and not that of a single one", () =>

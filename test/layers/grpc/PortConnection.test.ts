@@ -46,6 +46,34 @@ describe("a connection over ports", () => {
     assert.strictEqual(await closed, "closed")
   })
 
+  it("ends a canceled call as CANCELLED, once, as over gRPC", async () => {
+    const outcomes: Array<unknown> = []
+    const ends = (connection: ReturnType<typeof connect>, options = {}) =>
+      connection.unary(SequencerService.getHead, {}, options, (error, response) =>
+        outcomes.push(error?.code ?? response?.head_seq)
+      )
+    const cancel = ends(
+      connect(() => {}),
+      { deadline_ms: 5 }
+    )
+    cancel()
+    cancel()
+    const answered = connect((port) =>
+      reply(port, GetHeadResponse.encode(GetHeadResponse.decode(new Uint8Array())).finish())
+    )
+    const late = ends(answered)
+    assert.strictEqual(await head(answered), 0)
+    late()
+    assert.strictEqual(
+      await head(
+        connect(() => {}),
+        { deadline_ms: 20 }
+      ),
+      status.DEADLINE_EXCEEDED
+    )
+    assert.deepStrictEqual(outcomes, [status.CANCELLED, 0])
+  })
+
   it("is ready once the thread answers health checks", async () => {
     const paths: Array<string> = []
     const serving = connect((port, path) => {
