@@ -27,6 +27,7 @@ export class ScriptedBackend {
   /** Completes when an answer with instruments arrives, which the backend gave before. */
   instrumentsArrive: Effect.Effect<void> = Effect.void
   prices: ReadonlyArray<Prices> | undefined
+  priceReads = 0
   /** Undefined: unavailable. */
   pool: { readonly pool: InsurancePool; readonly alert: AdlAlert } | undefined
 
@@ -53,9 +54,10 @@ export class ScriptedBackend {
       pool: () => this.market(({ pool }) => pool),
       adlAlert: () => this.market(({ alert }) => alert),
       prices: () =>
-        Effect.suspend(() =>
-          this.prices === undefined ? Effect.fail(new RefereeUnavailable({})) : Effect.succeed(this.prices)
-        )
+        Effect.suspend(() => {
+          this.priceReads++
+          return this.prices === undefined ? Effect.fail(new RefereeUnavailable({})) : Effect.succeed(this.prices)
+        })
     })
   )
 }

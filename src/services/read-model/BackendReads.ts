@@ -1,8 +1,8 @@
 /**
  * State that the event stream reports only when it changes, read from the backend instead: order books, instruments,
- * insurance pools, and prices before their first sample. Each read runs in its own fiber.
+ * insurance pools, and prices before their first sample.
  */
-import { Effect, FiberSet, type Scope } from "effect"
+import { Effect, FiberHandle, FiberSet, type Scope } from "effect"
 import type { Instrument } from "../../domain/Market.ts"
 import type { MarketState } from "../markets/MarketState.ts"
 import { Referee } from "../Referee.ts"
@@ -17,7 +17,7 @@ const BOOK_PAUSE = "50 millis"
 export interface BackendReads {
   /** Starts the reads of books that {@link MarketState} needs, and repeats each until it fits the stream. */
   readonly books: Effect.Effect<void>
-  /** Starts the reads of instruments, pools and prices. */
+  /** Starts the reads of instruments, pools and prices. The reads of instruments and prices of an earlier call end. */
   readonly statics: Effect.Effect<void>
   /** Returns the instruments read since the previous call, for the next commit. */
   readonly takeInstruments: () => ReadonlyArray<Instrument>
@@ -30,6 +30,7 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
     const sequencer = yield* Sequencer
     const referee = yield* Referee
     const reads = yield* FiberSet.make<void>()
+    const latest = yield* FiberHandle.make<void>()
     let unsaved: ReadonlyArray<Instrument> = []
 
     const start = (read: Effect.Effect<void, unknown>) => FiberSet.run(reads, Effect.ignore(read))
@@ -74,7 +75,8 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
         // what the stream reported during the read may be newer
         unsaved = found.filter(({ symbol }) => markets.view.instrument(symbol) === before.get(symbol))
         markets.know(unsaved)
-        return Effect.andThen(books, pools(found))
+        // by itself: a later call does not end reads of books that have begun
+        return start(Effect.andThen(books, pools(found)))
       })
     )
     const prices = referee.prices([]).pipe(
@@ -84,12 +86,16 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
 
     return {
       books,
-      statics: Effect.all([start(instruments), start(prices)], { discard: true }),
+      // a read is repeated until the backend answers, and the stream may be lost and found many times before
+      statics: FiberHandle.run(
+        latest,
+        Effect.all([Effect.ignore(instruments), Effect.ignore(prices)], { concurrency: "unbounded", discard: true })
+      ),
       takeInstruments: () => {
         const taken = unsaved
         unsaved = []
         return taken
       },
-      clear: FiberSet.clear(reads)
+      clear: Effect.andThen(FiberHandle.clear(latest), FiberSet.clear(reads))
     }
   })

@@ -143,6 +143,25 @@ describe("BackendReads", () => {
     )
   )
 
+  it.effect("repeats one read of the prices, however often the stream was lost and found meanwhile", () =>
+    reading(({ backend, reads }) =>
+      Effect.gen(function* () {
+        for (let losses = 0; losses < 20; losses++) {
+          yield* reads.statics
+          yield* TestClock.adjust("2 seconds")
+        }
+        // to where the pauses are 2 s
+        yield* TestClock.adjust("1 minute")
+        const before = backend.priceReads
+        yield* TestClock.adjust("20 seconds")
+        assert.strictEqual(backend.priceReads - before, 10)
+        yield* reads.clear
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(backend.priceReads - before, 10)
+      })
+    )
+  )
+
   it.effect("reads a pool five times, then leaves it to the stream", () =>
     reading(({ backend, markets, reads }) =>
       Effect.gen(function* () {
