@@ -48,8 +48,8 @@ interface Joining {
   readonly since: number
   readonly changes: Array<BookMove>
   read: BookRead | undefined
-  /** Whether the read is in progress. */
-  isReading: boolean
+  /** Whether the read has begun. */
+  isBegun: boolean
 }
 
 interface Market {
@@ -295,19 +295,18 @@ export class MarketState {
   }
 
   /**
-   * Books that need a read which is not in progress. The caller performs each read and passes the result to `done`.
+   * Books that need a read which has not begun. The caller performs each read and passes the result to `done`.
    */
   booksToRead(): ReadonlyArray<{ readonly symbol: string; readonly done: (read: BookRead) => void }> {
     const wanted: Array<{ readonly symbol: string; readonly done: (read: BookRead) => void }> = []
     for (const market of this.markets.values()) {
       const { joining } = market
-      if (joining === undefined || joining.isReading || joining.read !== undefined) continue
-      joining.isReading = true
+      if (joining === undefined || joining.isBegun) continue
+      joining.isBegun = true
       wanted.push({
         symbol: market.symbol,
         done: (read) => {
           if (market.joining !== joining) return
-          joining.isReading = false
           joining.read = { ...read, bids: levelsOf(read.bids), asks: levelsOf(read.asks) }
           const drafts = new Map<string, Draft>()
           this.join(market, () => {
@@ -371,8 +370,8 @@ export class MarketState {
     }
     return market
   }
-  private unread(since = this.position?.seq ?? 0): Joining {
-    return { since, changes: [], read: undefined, isReading: false }
+  private unread(): Joining {
+    return { since: this.position?.seq ?? 0, changes: [], read: undefined, isBegun: false }
   }
   private moveBook(market: Market, draft: Draft, move: BookMove): void {
     const { book, joining } = market
