@@ -125,7 +125,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
   /** Open while events can be added. */
   const space = Latch.makeUnsafe(true)
   const alone = Semaphore.makeUnsafe(1)
-  const waiters = new SeqWaiters()
+  const waiters = new SeqWaiters(() => run.backlog.writtenSeq)
   const listeners = new Set<() => void>()
 
   /** The backlog of the current run has changed. */
@@ -140,7 +140,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
   }
   const written = (of: Run): void => {
     if (of !== run) return
-    waiters.advance(of.backlog.writtenSeq)
+    waiters.advance()
     changed()
     for (const listener of listeners) listener()
   }
@@ -260,7 +260,6 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     stored,
     begin: (position) => {
       run = new Run(position)
-      waiters.load(position?.seq ?? 0)
       changed()
     },
     room: space.await,

@@ -129,7 +129,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     followers.add(listener)
     return () => void followers.delete(listener)
   }
-  const waiters = new SeqWaiters()
+  const waiters = new SeqWaiters(() => position?.seq ?? 0)
 
   /** Whether the log says already that the read model is newer than this gateway. */
   let isNewerLogged = false
@@ -166,7 +166,6 @@ const make = Effect.fnUntraced(function* (options: Options) {
     writer.begin(model.position)
     position = model.position
     headSeq = Math.max(headSeq, position?.seq ?? 0)
-    waiters.load(position?.seq ?? 0)
     projecting = new Projecting(model, houseUsers)
     markets.start(position, model.starts)
     streams.start(position === undefined ? "" : streamIdOf(position), model.heads)
@@ -222,13 +221,14 @@ const make = Effect.fnUntraced(function* (options: Options) {
     writer.add(projection)
     reportHistory()
     shownEvents.add(events.length)
-    position = projection.position
     yield* connected
+    // in one turn with what readers see there
+    position = projection.position
     markets.apply(events, projection)
     streams.publish(streamIdOf(position), projection.userEvents)
     isStale = false
     report(undefined)
-    waiters.advance(position.seq)
+    waiters.advance()
     for (const listener of followers) listener(position)
     yield* reads.books
   })

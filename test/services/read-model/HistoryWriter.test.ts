@@ -308,6 +308,29 @@ describe("gateways that share a history", () => {
     })
   )
 
+  it.effect("hold their reads also where the numbering has restarted below what was written", () =>
+    Effect.gen(function* () {
+      const { a, tell } = yield* two
+      tell(balances(1, 60), a)
+      yield* eventually("written", () => a.written() === 60)
+      a.state.isHung = true
+      a.backend.head = { epoch: "e2", head_seq: 3 }
+      a.backend.as_of_seq = 3
+      a.feed.epoch = "e2"
+      a.feed.log.length = 0
+      a.feed.log.push(event(4, body.balance({ wallet_balance: "1" })))
+      a.feed.forget()
+      yield* eventually("shown", () => a.seq() === 4)
+      const waiting = yield* Effect.forkChild(a.reads.user(alice), { startImmediately: true })
+      yield* TestClock.adjust("500 millis")
+      const isWaiting = waiting.pollUnsafe() === undefined
+      a.state.isHung = false
+      yield* a.released.open
+      assert.isTrue(isWaiting)
+      assert.isTrue(yield* Fiber.join(waiting))
+    })
+  )
+
   it.effect("compare themselves with the history every 200 ms, and every 10 ms while a read waits", () =>
     Effect.gen(function* () {
       const { a, b, tell } = yield* two
