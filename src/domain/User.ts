@@ -32,6 +32,10 @@ export interface Caller {
   readonly grant: Grant
 }
 
+/** Whether a credential may access a sub-account, if that is one of its user. */
+export const mayAccess = ({ bound_to }: Pick<Caller, "bound_to">, sub_account_address: string): boolean =>
+  bound_to === undefined || bound_to.has(sub_account_address)
+
 export const SubAccount = Schema.Struct({
   sub_account_address: field(Address, "Sub-account"),
   index: measure(Schema.Int, "Index of the sub-account, from 0; never reused", "position"),

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { Reason } from "../../domain/Reason.ts"
-import type { Caller, SubAccount, SubAccountState } from "../../domain/User.ts"
+import { type Caller, mayAccess, type SubAccount, type SubAccountState } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { type CommandFailure, type CommandType, submit } from "../CommandReasons.ts"
 import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
@@ -76,16 +76,14 @@ export class SubAccounts extends Context.Service<
         const ids = yield* Ids
         const sequencer = yield* Sequencer
 
-        const sees = (caller: Caller, address: string): boolean => caller.bound_to?.has(address) ?? true
-
         const known = (caller: Caller) =>
           Effect.map(history.subAccounts(caller.user_id), (states) =>
-            states.filter((state) => !state.deleted && sees(caller, state.sub_account_address))
+            states.filter((state) => !state.deleted && mayAccess(caller, state.sub_account_address))
           )
 
         /** Finds a sub-account. The newest ones may be missing in the read model; the sequencer has them. */
         const find = Effect.fnUntraced(function* (caller: Caller, address: string) {
-          if (!sees(caller, address)) return yield* Effect.fail(notFound)
+          if (!mayAccess(caller, address)) return yield* Effect.fail(notFound)
           const isIt = (state: SubAccountState) => state.sub_account_address === address && !state.deleted
           const found =
             (yield* history.subAccounts(caller.user_id)).find(isIt) ??

@@ -15,7 +15,7 @@ import { LIMIT_DEFAULT } from "../../domain/Page.ts"
 import type { Portfolio } from "../../domain/Portfolio.ts"
 import type { Position } from "../../domain/Position.ts"
 import type { Reason } from "../../domain/Reason.ts"
-import type { Caller } from "../../domain/User.ts"
+import { type Caller, mayAccess } from "../../domain/User.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
@@ -99,9 +99,7 @@ export class PortfolioQueries extends Context.Service<
         for (let reads = 0; reads < READS_MAX; reads++) {
           if (reads > 0) yield* Effect.sleep(PAUSE_MS)
           const { balances, open } = yield* accountRecords(records.holdings(caller.user_id, addresses))
-          const positions = open.filter(
-            ({ sub_account_address }) => caller.bound_to?.has(sub_account_address) !== false
-          )
+          const positions = open.filter(({ sub_account_address }) => mayAccess(caller, sub_account_address))
           const { portfolio } = yield* referee.portfolio(caller.user_id)
           const funding = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
           // otherwise the referee has closed a position whose event has not arrived

@@ -11,7 +11,7 @@ import { streamIdOf } from "../../domain/Projection.ts"
 import type { Reason } from "../../domain/Reason.ts"
 import { DAYS_MAX, projectedXp, type Scoring } from "../../domain/Scoring.ts"
 import { DAY_MS } from "../../domain/Time.ts"
-import type { Caller } from "../../domain/User.ts"
+import { type Caller, mayAccess } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
 import {
   type CompetitionKey,
@@ -300,7 +300,7 @@ export class Competitions extends Context.Service<
         placement: Effect.fnUntraced(function* (caller, id) {
           const competition = recordOf(yield* find(id), yield* Clock.currentTimeMillis)
           const own = (yield* store.entriesOf(id, caller.user_id))
-            .filter(({ sub_account_address }) => caller.bound_to?.has(sub_account_address) ?? true)
+            .filter(({ sub_account_address }) => mayAccess(caller, sub_account_address))
             .sort(
               (a, b) =>
                 Decimal.compare(Decimal.parse(b.score), Decimal.parse(a.score)) ||

@@ -13,7 +13,7 @@
 import { Clock, Context, Effect, FiberMap, Layer, Schedule, Semaphore } from "effect"
 import { SECOND_MS } from "../../domain/Time.ts"
 import { type Switch, WINDOW_S_DEFAULT } from "../../domain/DeadMansSwitchWindow.ts"
-import type { Caller } from "../../domain/User.ts"
+import { type Caller, mayAccess } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { Ids } from "../operations/Ids.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
@@ -286,7 +286,7 @@ export class DeadMansSwitch extends Context.Service<
       return DeadMansSwitch.of({
         list: Effect.fnUntraced(function* (caller) {
           const settings = yield* store.of(caller.user_id)
-          return settings.filter(({ sub_account_address }) => caller.bound_to?.has(sub_account_address) ?? true)
+          return settings.filter(({ sub_account_address }) => mayAccess(caller, sub_account_address))
         }),
         set: Effect.fnUntraced(function* (caller, { sub_account_address, enabled, time_window }) {
           yield* subAccounts.resolve(caller, sub_account_address)

@@ -4,7 +4,7 @@ import type { Deposit, Movement, Withdrawal } from "../../domain/Account.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { TransferStatus } from "../../domain/Enumerations.ts"
 import type { Reason } from "../../domain/Reason.ts"
-import type { Caller } from "../../domain/User.ts"
+import { type Caller, mayAccess } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { type CommandFailure, type CommandType, submit } from "../CommandReasons.ts"
 import { destinationOf } from "./WithdrawalDestination.ts"
@@ -97,14 +97,13 @@ export class Funds extends Context.Service<
         const ids = yield* Ids
         const sequencer = yield* Sequencer
         const addresses = yield* WithdrawalAddresses
-        const sees = (caller: Caller, address: string): boolean => caller.bound_to?.has(address) ?? true
 
         return Funds.of({
           faucet: Effect.fnUntraced(function* (caller, { sub_account_address, asset, amount }) {
             if (!options.faucet) return yield* Effect.fail(disabled)
             const wrong = wrongAmount(asset, amount)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
-            if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
+            if (!mayAccess(caller, sub_account_address)) return yield* Effect.fail(notFound)
             yield* availability.sequencer
             const deposit_id = yield* ids.uuid
             const ack = yield* submit(sequencer, {
@@ -129,8 +128,8 @@ export class Funds extends Context.Service<
             const { transfer_id, from_sub_account_address: from, to_sub_account_address: to, asset, amount } = body
             const wrong = wrongAmount(asset, amount) ?? (from === to ? sameAccount : undefined)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
-            if (!sees(caller, from)) return yield* Effect.fail(notFoundIn("from_sub_account_address"))
-            if (!sees(caller, to)) return yield* Effect.fail(notFoundIn("to_sub_account_address"))
+            if (!mayAccess(caller, from)) return yield* Effect.fail(notFoundIn("from_sub_account_address"))
+            if (!mayAccess(caller, to)) return yield* Effect.fail(notFoundIn("to_sub_account_address"))
             yield* availability.sequencer
             const ack = yield* submit(sequencer, {
               command_id: commandIdOf("transfer", caller.user_id, transfer_id),
@@ -158,7 +157,7 @@ export class Funds extends Context.Service<
             const wrong = wrongAmount(asset, amount)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
             const destination = yield* destinationOf(caller, body.destination)
-            if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
+            if (!mayAccess(caller, sub_account_address)) return yield* Effect.fail(notFound)
             yield* availability.sequencer
             const submitted = submit(sequencer, {
               command_id: commandIdOf("withdrawal", caller.user_id, withdrawal_id),

@@ -15,7 +15,7 @@ import { isFinal, type OrderName, type OrderRef } from "../../domain/Order.ts"
 import * as OrderForm from "../../domain/OrderForm.ts"
 import type { AmendRequest, OrderNameRequest, OrderRequest } from "../../domain/OrderForm.ts"
 import type * as OrderRules from "../../domain/OrderRules.ts"
-import type { Caller } from "../../domain/User.ts"
+import { type Caller, mayAccess } from "../../domain/User.ts"
 import { type CommandFailure, failureOf, submit as submitted } from "../CommandReasons.ts"
 import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
@@ -104,13 +104,10 @@ export class Orders extends Context.Service<
         ): Effect.Effect<CommandAck, CommandFailure<B["type"]>> =>
           submitted(sequencer, { command_id, user_id: caller.user_id, sub_account_address, body })
 
-        const isForeign = (caller: Caller, address: string): boolean =>
-          caller.bound_to !== undefined && !caller.bound_to.has(address)
-
         const refOf = (ack: CommandAck): OrderRef => ack.orders[0]!
 
         const create = (caller: Caller, request: OrderRequest): Effect.Effect<OrderRef, CreateFailure> => {
-          if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
+          if (!mayAccess(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
           const instrument = markets.instrument(request.symbol)
           if (instrument === undefined) return Effect.fail(noSuchMarket(markets))
           const order = OrderForm.newOrder(rules(instrument), request, now)
@@ -184,7 +181,7 @@ export class Orders extends Context.Service<
           request: OrderNameRequest
         ): DomainError<"MissingField" | "SubAccountNotFound" | "SymbolNotFound"> | undefined => {
           if (request.order_id === undefined && request.order_link_id === undefined) return noOrderNamed
-          if (isForeign(caller, request.sub_account_address)) return noSubAccount
+          if (!mayAccess(caller, request.sub_account_address)) return noSubAccount
           if (markets.instrument(request.symbol) === undefined && markets.instruments().length > 0)
             return symbolNotFound
           return undefined
@@ -215,7 +212,7 @@ export class Orders extends Context.Service<
           caller: Caller,
           request: CancelAllRequest
         ): Effect.Effect<ReadonlyArray<OrderRef>, CancelAllFailure> => {
-          if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
+          if (!mayAccess(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
           const unknown = unknownMarket(markets, request.symbol)
           if (unknown !== undefined) return Effect.fail(unknown)
           const cancel_all = {

@@ -12,7 +12,7 @@ import type { Exit } from "../../domain/Order.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
 import type { Position, PositionState } from "../../domain/Position.ts"
 import type { Reason } from "../../domain/Reason.ts"
-import type { Caller } from "../../domain/User.ts"
+import { type Caller, mayAccess } from "../../domain/User.ts"
 import { type CommandFailure, type CommandType, submit as submitted } from "../CommandReasons.ts"
 import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import type { History } from "../History.ts"
@@ -141,7 +141,7 @@ export class Positions extends Context.Service<
         body: B,
         wrong: (instrument: Instrument) => DomainError<R> | undefined
       ) {
-        if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
+        if (!mayAccess(caller, sub_account_address)) return yield* Effect.fail(noSubAccount)
         const instrument = markets.instrument(symbol)
         if (instrument === undefined) return yield* Effect.fail(noSuchMarket(markets))
         const refused = wrong(instrument)
