@@ -7,11 +7,11 @@ import * as Decimal from "../../domain/Decimal.ts"
 import { type CommandFailure, submit } from "../CommandReasons.ts"
 import { Ids } from "../operations/Ids.ts"
 import { MarketView } from "./MarketView.ts"
+import { unknownOnceLoaded } from "./UnknownMarket.ts"
 import { DomainError } from "../DomainError.ts"
 import { Sequencer } from "../Sequencer.ts"
 
 const disabled = new DomainError("ModuleDisabled")
-const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
 const notPositive = new DomainError("OutOfRange", { field: "price", min: "0" }, "expected a price above 0")
 
 export class IndexPrices extends Context.Service<
@@ -42,9 +42,8 @@ export class IndexPrices extends Context.Service<
             if (!options.embedded) return yield* Effect.fail(disabled)
             const price = text === undefined ? undefined : Decimal.canonical(text)
             if (price === "0") return yield* Effect.fail(notPositive)
-            if (markets.instrument(symbol) === undefined && markets.instruments().length > 0) {
-              return yield* Effect.fail(noSymbol)
-            }
+            const unknown = unknownOnceLoaded(markets, symbol)
+            if (unknown !== undefined) return yield* Effect.fail(unknown)
             yield* submit(sequencer, {
               command_id: yield* ids.uuid,
               user_id: "",

@@ -9,9 +9,15 @@ const notLoaded = new DomainError("BackendUnavailable")
 export const noSuchMarket = (view: MarketView["Service"]): DomainError<"BackendUnavailable" | "SymbolNotFound"> =>
   view.instruments().length === 0 ? notLoaded : symbolNotFound
 
-/** Why a symbol is refused; `undefined`: it is a market, or there is none. */
+/** Why a symbol is refused; `undefined`: it is a market, or none is given. */
 export const unknownMarket = (
   view: MarketView["Service"],
   symbol: string | undefined
 ): DomainError<"BackendUnavailable" | "SymbolNotFound"> | undefined =>
   symbol === undefined || view.instrument(symbol) !== undefined ? undefined : noSuchMarket(view)
+
+/** The same where a symbol passes until the markets are loaded. */
+export const unknownOnceLoaded = (view: MarketView["Service"], symbol: string | undefined) =>
+  symbol === undefined || view.instrument(symbol) !== undefined || view.instruments().length === 0
+    ? undefined
+    : symbolNotFound

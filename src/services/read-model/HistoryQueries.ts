@@ -27,6 +27,7 @@ import {
 import { BackendAvailability, type UnhealthyReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type ListQuery, OFFSET_MAX } from "../History.ts"
 import { MarketView } from "../markets/MarketView.ts"
+import { unknownOnceLoaded } from "../markets/UnknownMarket.ts"
 import { WrittenHistory } from "./WrittenHistory.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { DomainError } from "../DomainError.ts"
@@ -120,7 +121,6 @@ const withdrawalOf = (movement: Movement): Withdrawal => ({
   updated_time: movement.updated_time
 })
 
-const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const openStatuses = OrderStatus.literals.filter(isOpen)
 
 export class HistoryQueries extends Context.Service<
@@ -161,10 +161,10 @@ export class HistoryQueries extends Context.Service<
       const markOf = yield* StreamMarks.make
       const written = yield* WrittenHistory
 
-      const checkSymbol = (symbol: string | undefined): Effect.Effect<void, DomainError<"SymbolNotFound">> =>
-        symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0
-          ? Effect.fail(symbolNotFound)
-          : Effect.void
+      const checkSymbol = (symbol: string | undefined) => {
+        const unknown = unknownOnceLoaded(markets, symbol)
+        return unknown === undefined ? Effect.void : Effect.fail(unknown)
+      }
       // rows are stored by user; only a narrower selection needs addresses
       const addresses = (caller: Caller, request: ListRequest) =>
         request.sub_account_address !== undefined || caller.bound_to !== undefined

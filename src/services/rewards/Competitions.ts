@@ -26,7 +26,7 @@ import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import type { Page } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
-import { unknownMarket } from "../markets/UnknownMarket.ts"
+import { unknownMarket, unknownOnceLoaded } from "../markets/UnknownMarket.ts"
 import { DomainError } from "../DomainError.ts"
 import type { Outpaced } from "./RewardStore.ts"
 
@@ -69,7 +69,6 @@ const started = new DomainError(
   "only a draft can change; later only the description and cancellation"
 )
 const finalized = new DomainError("CompetitionStarted", {}, "it was canceled concurrently, or its prizes are granted")
-const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const clocked = new DomainError(
   "InvalidField",
   { field: "status" },
@@ -274,10 +273,8 @@ export class Competitions extends Context.Service<
 
       return Competitions.of({
         list: Effect.fnUntraced(function* ({ cursor, limit = LIMIT_DEFAULT, status, symbol }) {
-          // before markets are loaded, accept any symbol
-          if (symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0) {
-            return yield* Effect.fail(symbolNotFound)
-          }
+          const unknown = unknownOnceLoaded(markets, symbol)
+          if (unknown !== undefined) return yield* Effect.fail(unknown)
           const list = { endpoint: "user/competitions", filters: [status, symbol] }
           const after = yield* cursors.read(list, cursor)
           const now = yield* Clock.currentTimeMillis

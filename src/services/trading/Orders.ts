@@ -21,7 +21,7 @@ import { BackendAvailability, type UnhealthyReason } from "../operations/Backend
 import { History, type HistoryUnavailable } from "../History.ts"
 import { commandIdOf, Ids } from "../operations/Ids.ts"
 import { MarketView } from "../markets/MarketView.ts"
-import { noSuchMarket, unknownMarket } from "../markets/UnknownMarket.ts"
+import { noSuchMarket, unknownMarket, unknownOnceLoaded } from "../markets/UnknownMarket.ts"
 import { rules, violated } from "./InstrumentRules.ts"
 import { DomainError } from "../DomainError.ts"
 import { type CommandAck, type CommandBody, CommandRefused, Sequencer } from "../Sequencer.ts"
@@ -51,7 +51,6 @@ export type CancelFailure = DomainError<NamedReason> | CommandFailure<"cancel"> 
 export type CancelAllFailure = DomainError<NameReason> | CommandFailure<"cancel_all">
 
 const noSubAccount = new DomainError("SubAccountNotFound")
-const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
 const noOrderNamed = new DomainError("MissingField", { field: "order_id" }, "expected order_id or order_link_id")
 const noChange = new DomainError(
@@ -182,9 +181,7 @@ export class Orders extends Context.Service<
         ): DomainError<"MissingField" | "SubAccountNotFound" | "SymbolNotFound"> | undefined => {
           if (request.order_id === undefined && request.order_link_id === undefined) return noOrderNamed
           if (!mayAccess(caller, request.sub_account_address)) return noSubAccount
-          if (markets.instrument(request.symbol) === undefined && markets.instruments().length > 0)
-            return symbolNotFound
-          return undefined
+          return unknownOnceLoaded(markets, request.symbol)
         }
 
         const amend = (caller: Caller, request: AmendRequest): Effect.Effect<OrderRef, AmendFailure> => {
