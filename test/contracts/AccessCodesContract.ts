@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { type AccessCode, hashOfCode } from "../../src/domain/AccessCode.ts"
-import { AccessCodes, codeKeyOf } from "../../src/services/identity/AccessCodes.ts"
+import { AccessCodes } from "../../src/services/identity/AccessCodes.ts"
 import { Accounts } from "../../src/services/identity/Accounts.ts"
 
 const NOW = 1_767_225_600_000
@@ -136,11 +136,11 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
           .toSorted((a, b) => b.created_time - a.created_time || (a.code_id < b.code_id ? 1 : -1))
           .map(({ code_id }) => code_id)
         const seen: Array<string> = []
-        for (let after: ReturnType<typeof codeKeyOf> | undefined = undefined; ;) {
+        for (let after: AccessCode | undefined = undefined; ;) {
           const page: ReadonlyArray<AccessCode> = yield* codes.list({ label: "g", after, limit: 2 })
           if (page.length === 0) break
           seen.push(...page.map(({ code_id }) => code_id))
-          after = codeKeyOf(page.at(-1)!)
+          after = page.at(-1)!
         }
         assert.deepStrictEqual(seen, expected)
         assert.deepStrictEqual(yield* codes.list({ label: "none", after: undefined, limit: 2 }), [])

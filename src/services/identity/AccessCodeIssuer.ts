@@ -13,7 +13,7 @@ import {
 } from "../../domain/AccessCode.ts"
 import { isUuid } from "../../domain/Identity.ts"
 import { LIMIT_DEFAULT } from "../../domain/Page.ts"
-import { AccessCodes, type CodeKey, codeKeyOf } from "./AccessCodes.ts"
+import { AccessCodes, type CodeKey } from "./AccessCodes.ts"
 import type { AccountsUnavailable } from "./Accounts.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { Ids } from "../operations/Ids.ts"
@@ -118,14 +118,7 @@ export class AccessCodeIssuer extends Context.Service<
         list: Effect.fnUntraced(function* ({ cursor, label, limit = LIMIT_DEFAULT }) {
           const of = { endpoint: "access-codes", filters: [label] }
           const after = parseKey(yield* cursors.read(of, cursor))
-          // one more than the limit shows whether another page follows
-          const found = yield* store.list({ label, after, limit: limit + 1 })
-          const list = found.slice(0, limit)
-          const last = found.length > limit ? list.at(-1) : undefined
-          return {
-            list,
-            next_page_cursor: cursors.print(of, last === undefined ? undefined : printKey(codeKeyOf(last)))
-          }
+          return cursors.page(of, yield* store.list({ label, after, limit: limit + 1 }), limit, printKey)
         }),
         get: (code_id) =>
           Effect.flatMap(isUuid(code_id) ? store.get(code_id) : Effect.undefined, (code) =>

@@ -24,7 +24,6 @@ export interface CodeKey {
   readonly created_time: number
   readonly code_id: string
 }
-export const codeKeyOf = ({ created_time, code_id }: AccessCode): CodeKey => ({ created_time, code_id })
 
 type Result<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
 

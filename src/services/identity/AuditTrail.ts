@@ -136,14 +136,8 @@ export class AuditTrail extends Context.Service<
           if (start_time !== undefined && start_time > end) return yield* Effect.fail(startsAfter(end))
           const of = { endpoint: "admin/audit", filters: [actor, action, start_time, end_time] }
           const after = parseKey(yield* cursors.read(of, cursor))
-          // one more than the limit shows whether another page follows
           const found = yield* store.list({ action, actor, start_time, end_time, after, limit: limit + 1 })
-          const list = found.slice(0, limit)
-          const last = found.length > limit ? list.at(-1) : undefined
-          return {
-            list,
-            next_page_cursor: cursors.print(of, last === undefined ? undefined : printKey(auditKeyOf(last)))
-          }
+          return cursors.page(of, found, limit, (entry) => printKey(auditKeyOf(entry)))
         })
       })
     })

@@ -85,9 +85,7 @@ export class MarketQueries extends Context.Service<
                       (after === undefined || symbol > after)
                   )
                   .toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1))
-                const shown = rows.slice(0, request.limit)
-                const next = rows.length > shown.length ? shown.at(-1)!.symbol : undefined
-                return { list: shown, next_page_cursor: cursors.print(list, next) }
+                return cursors.page(list, rows, request.limit, ({ symbol }) => symbol)
               })
             )
           },

@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import * as Cursor from "../../domain/Cursor.ts"
 import type { RowKey } from "../../domain/Page.ts"
 import { DomainError } from "../DomainError.ts"
+import type { Page } from "./Paging.ts"
 import { SigningKeys } from "./SigningKeys.ts"
 
 /** A list with its filters; the user is one of them. A cursor is valid for one list. */
@@ -21,6 +22,8 @@ export class Cursors extends Context.Service<
   {
     /** The cursor of the next page; `""` if there is none. */
     readonly print: (list: List, rowKey: string | undefined) => string
+    /** The page of rows that were read with one more than the limit, which shows whether another page follows. */
+    readonly page: <A>(list: List, rows: ReadonlyArray<A>, limit: number, keyOf: (row: A) => string) => Page<A>
     /** The row key of a cursor; `undefined` to read from the start. */
     readonly read: (
       list: List,
@@ -33,8 +36,14 @@ export class Cursors extends Context.Service<
     Effect.gen(function* () {
       const { cursorKey } = yield* SigningKeys
       const key = Redacted.value(cursorKey)
+      const print: Cursors["Service"]["print"] = (list, rowKey) =>
+        rowKey === undefined ? "" : Cursor.print(key, list.endpoint, list.filters, rowKey)
       return Cursors.of({
-        print: (list, rowKey) => (rowKey === undefined ? "" : Cursor.print(key, list.endpoint, list.filters, rowKey)),
+        print,
+        page: (list, rows, limit, keyOf) => {
+          const shown = rows.slice(0, limit)
+          return { list: shown, next_page_cursor: print(list, rows.length > limit ? keyOf(shown.at(-1)!) : undefined) }
+        },
         read: (list, cursor) => {
           if (cursor === undefined) return Effect.undefined
           const rowKey = Cursor.parse(key, list.endpoint, list.filters, cursor)

@@ -143,13 +143,8 @@ export class PortfolioQueries extends Context.Service<
             .map((position) => ({ key: rowKeyOf(position), position }))
             .sort((a, b) => (a.key < b.key ? 1 : -1))
             .filter(({ key }) => after === undefined || key < after)
-          const limit = request.limit ?? LIMIT_DEFAULT
-          const page = rows.slice(0, limit)
-          return {
-            list: page.map(({ position }) => position),
-            next_page_cursor: cursors.print(cursorList, rows.length > limit ? page.at(-1)!.key : undefined),
-            ...markOfList(shown)
-          }
+          const page = cursors.page(cursorList, rows, request.limit ?? LIMIT_DEFAULT, ({ key }) => key)
+          return { ...page, list: page.list.map(({ position }) => position), ...markOfList(shown) }
         }),
         feeRates: Effect.fnUntraced(function* (caller, symbol) {
           const unknown = unknownMarket(markets, symbol)

@@ -285,11 +285,8 @@ export class Competitions extends Context.Service<
             limit: limit + 1,
             after: after === undefined ? undefined : parseKey(after)
           })
-          const shown = rows.slice(0, limit)
-          return {
-            list: shown.map((competition) => recordOf(competition, now)),
-            next_page_cursor: cursors.print(list, rows.length > limit ? printKey(shown.at(-1)!) : undefined)
-          }
+          const page = cursors.page(list, rows, limit, printKey)
+          return { ...page, list: page.list.map((competition) => recordOf(competition, now)) }
         }),
         get: Effect.fnUntraced(function* (id) {
           return recordOf(yield* find(id), yield* Clock.currentTimeMillis)

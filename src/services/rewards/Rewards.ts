@@ -95,11 +95,8 @@ export class Rewards extends Context.Service<
             limit: limit + 1,
             after: after === undefined ? undefined : parseKey(after)
           })
-          const shown = rows.slice(0, limit)
-          return {
-            list: shown.map(recordOf),
-            next_page_cursor: cursors.print(list, rows.length > limit ? printKey(shown.at(-1)!) : undefined)
-          }
+          const page = cursors.page(list, rows, limit, printKey)
+          return { ...page, list: page.list.map(recordOf) }
         }),
         claim: Effect.fnUntraced(function* (caller, reward_id, sub_account_address) {
           const { user_id } = caller
