@@ -252,7 +252,7 @@ describe("the rate of every operation", () => {
   const spied = Layer.effect(
     RateLimitStore,
     Effect.map(RateLimitStore, (store) => {
-      const { take, takeAll, takeAllNow, takeNow } = store
+      const { take, takeAll, takeAllNow } = store
       const noted = (logs: ReadonlyArray<Log>): void => void taken.push(...logs.map(({ bucket }) => bucket))
       const one =
         <A>(answer: (log: Log) => A) =>
@@ -264,7 +264,6 @@ describe("the rate of every operation", () => {
         ...store,
         take: one(take),
         takeAll: all(takeAll),
-        ...(takeNow && { takeNow: one(takeNow) }),
         ...(takeAllNow && { takeAllNow: all(takeAllNow) })
       }
     })

@@ -458,7 +458,6 @@ export const ports = (doubles: Doubles) =>
     mock(RateLimiter)({
       take: () => Effect.undefined,
       // as over a wire, so that a double of `take` is all that a test needs
-      takeNow: undefined,
       takeAllNow: undefined,
       takeAll: ([slot]) => doubles.limiter?.take?.(slot!.bucket, slot!.key) ?? Effect.undefined,
       peek: () => Effect.undefined,

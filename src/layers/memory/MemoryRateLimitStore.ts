@@ -106,7 +106,6 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
       }
 
       return RateLimitStore.of({
-        takeNow: (log) => take(log, monotonicMillis(clock)),
         takeAllNow: (logs, count = 1) => takeAll(logs, count, monotonicMillis(clock)),
         takeAll: (logs, count = 1) =>
           Effect.clockWith((clock) => Effect.sync(() => takeAll(logs, count, monotonicMillis(clock)))),

@@ -36,8 +36,6 @@ export class RateLimitStore extends Context.Service<
   {
     /** Passes and is recorded if fewer than `limit` passed within the window. */
     readonly take: (log: Log) => Effect.Effect<BucketState, RateLimitStoreUnavailable>
-    /** Synchronous {@link take}; absent in stores behind a network. */
-    readonly takeNow?: (log: Log) => BucketState
     /**
      * Passes `count` times (default 1) in every log, or in none. Returns a state per log; `passed`: this log had
      * room.
@@ -46,7 +44,7 @@ export class RateLimitStore extends Context.Service<
       logs: ReadonlyArray<Log>,
       count?: number
     ) => Effect.Effect<ReadonlyArray<BucketState>, RateLimitStoreUnavailable>
-    /** Synchronous {@link takeAll}; present where {@link takeNow} is. */
+    /** Synchronous {@link takeAll}; absent in stores behind a network. */
     readonly takeAllNow?: (logs: ReadonlyArray<Log>, count?: number) => ReadonlyArray<BucketState>
     /** The result of {@link take} without recording it. */
     readonly peek: (log: Log) => Effect.Effect<BucketState, RateLimitStoreUnavailable>

@@ -97,14 +97,12 @@ export class RateLimiter extends Context.Service<
      * result.
      */
     readonly take: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
-    /**
-     * Synchronous {@link take}, if the store supports it, without {@link RateWitness}; for requests that are answered
-     * without a fiber.
-     */
-    readonly takeNow?: (bucket: Bucket, key: string) => Rate | undefined
     /** Counts `count` requests (default 1) against each of several buckets, or against none; returns the tightest. */
     readonly takeAll: (slots: ReadonlyArray<Slot>, count?: number) => Effect.Effect<Rate | undefined>
-    /** Synchronous {@link takeAll}, where {@link takeNow} exists. */
+    /**
+     * Synchronous {@link takeAll}, if the store supports it, without {@link RateWitness}; for requests that are answered
+     * without a fiber.
+     */
     readonly takeAllNow?: (slots: ReadonlyArray<Slot>) => Rate | undefined
     /** The result of `take`, without counting. */
     readonly peek: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
@@ -124,7 +122,6 @@ export class RateLimiter extends Context.Service<
         if (options.mode === "off") {
           return RateLimiter.of({
             take: () => off,
-            takeNow: () => undefined,
             takeAll: () => off,
             takeAllNow: () => undefined,
             peek: () => off
@@ -178,11 +175,8 @@ export class RateLimiter extends Context.Service<
             onFailure: uncounted,
             onSuccess: (states) => Effect.succeed(ratesOf(slots, states))
           })
-        const { takeAllNow, takeNow } = store
+        const { takeAllNow } = store
         return RateLimiter.of({
-          ...(takeNow !== undefined && {
-            takeNow: (bucket, key) => counted(bucket, takeNow(logOf({ bucket, key })))
-          }),
           ...(takeAllNow !== undefined && {
             takeAllNow: (slots) => ratesOf(slots, takeAllNow(slots.map(logOf)))
           }),

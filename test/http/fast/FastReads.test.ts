@@ -62,7 +62,7 @@ const standing = () => (world.allowed === undefined ? undefined : rate(world.all
 
 const doubles = (): Doubles => ({
   health: { sequencer: () => world.link },
-  limiter: { take: () => Effect.sync(standing), takeNow: standing, takeAllNow: standing },
+  limiter: { take: () => Effect.sync(standing), takeAllNow: standing },
   history: {
     candles: () =>
       Effect.succeed([
