@@ -52,8 +52,8 @@ type StopReason = OrderRules.ViolationReason
 const noSubAccount = new DomainError("SubAccountNotFound")
 const noMargin = new DomainError("OutOfRange", { field: "margin" }, "expected an amount other than 0")
 const noStop = new DomainError("MissingField", { field: "take_profit" }, "expected take_profit or stop_loss")
-const notPartial = (field: string) =>
-  new DomainError("InvalidField", { field }, "expected no value without tpsl_mode Partial")
+const noValueWithout = (field: string, other: string) =>
+  new DomainError("InvalidField", { field }, `expected no value without ${other}`)
 
 /** The error of a leverage that is invalid for any position. */
 const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): DomainError<LeverageReason> | undefined => {
@@ -72,19 +72,29 @@ const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): Domai
 
 const isRemoval = (price: string): boolean => Decimal.parse(price) === 0n
 
+/** The fields of each exit. */
+const EXITS = [
+  { price: "take_profit", by: "tp_trigger_by", size: "tp_size" },
+  { price: "stop_loss", by: "sl_trigger_by", size: "sl_size" }
+] as const
+
 /** The error of exits that are invalid for any position. */
 const wrongStop = (instrument: Instrument, request: TradingStopRequest): DomainError<StopReason> | undefined => {
   if (request.take_profit === undefined && request.stop_loss === undefined) return noStop
-  for (const field of ["take_profit", "stop_loss"] as const) {
+  for (const { by, price: field, size } of EXITS) {
     const price = request[field]
-    if (price === undefined || isRemoval(price)) continue
-    const ticks = OrderRules.checkPrice(rules(instrument), price, field)
-    if (typeof ticks !== "number") return violated(ticks)
+    if (price === undefined) {
+      // a size or a reference without its exit would be dropped without a word
+      for (const part of [by, size]) if (request[part] !== undefined) return noValueWithout(part, field)
+    } else if (!isRemoval(price)) {
+      const ticks = OrderRules.checkPrice(rules(instrument), price, field)
+      if (typeof ticks !== "number") return violated(ticks)
+    }
   }
-  for (const field of ["tp_size", "sl_size"] as const) {
+  for (const { size: field } of EXITS) {
     const size = request[field]
     if (size === undefined) continue
-    if (request.tpsl_mode !== "Partial") return notPartial(field)
+    if (request.tpsl_mode !== "Partial") return noValueWithout(field, "tpsl_mode Partial")
     const lots = OrderRules.checkQty(rules(instrument), size, false, false, field)
     if (typeof lots !== "number") return violated(lots)
   }

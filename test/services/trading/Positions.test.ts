@@ -116,6 +116,14 @@ describe("positions", () => {
       assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "0.0001" }), ["NotMultipleOfStep", "sl_size"])
       assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "0" }), ["OutOfRange", "sl_size"])
       assert.deepStrictEqual(yield* refused({ ...partial, sl_size: "100.001" }), ["OutOfRange", "sl_size"])
+      // each belongs to an exit that the request does not set
+      for (const part of [{ tp_size: "0.1" }, { tp_trigger_by: "MarkPrice" }])
+        assert.deepStrictEqual(yield* refused({ ...partial, ...part }), ["InvalidField", Object.keys(part)[0]])
+      for (const part of [{ sl_size: "0.1" }, { sl_trigger_by: "MarkPrice" }])
+        assert.deepStrictEqual(yield* refused({ take_profit: "62000", tpsl_mode: "Partial", ...part }), [
+          "InvalidField",
+          Object.keys(part)[0]
+        ])
       assert.deepStrictEqual(commands, [])
       yield* stop({ take_profit: "62000", stop_loss: "0", tp_trigger_by: "MarkPrice" })
       yield* stop({ ...partial, sl_size: "0.1" })
