@@ -193,6 +193,17 @@ describe("a sub-account", () => {
     })
     refused(await remove(user, first.sub_account_address), 404, "SubAccountNotFound")
     refused(await remove(user, user.vault), 409, "NotEmpty")
+    // its records stay readable; it has no balance and takes no order
+    const named = (path: string) => get(user, `${path}?sub_account_address=${first.sub_account_address}`)
+    const { list: orders } = ok(await named("/order/history"))
+    assert.deepStrictEqual(
+      orders.map((record: { order_id: string; order_status: string }) => [record.order_id, record.order_status]),
+      [[order_id, "Canceled"]]
+    )
+    assert.lengthOf(ok(await named("/account/transactions")).list, 2)
+    assert.strictEqual(ok(await named("/account/statistics")).trade_count, 0)
+    refused(await named("/account/balances"), 404, "SubAccountNotFound")
+    refused(await post(user, "/order/create", placed), 404, "SubAccountNotFound")
     assert.strictEqual((await open()).index, 2)
     const { list } = ok(await get(user, "/user/sub-accounts"))
     assert.deepStrictEqual(

@@ -317,6 +317,18 @@ describe("sub-accounts", () => {
       ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
         assert.strictEqual(reasonOf(yield* Effect.flip(refused))[0], "SubAccountNotFound")
       assert.deepStrictEqual(commands, [])
+      // their records stay
+      assert.deepStrictEqual(yield* subAccounts.resolveWithDeleted(tokenCaller, undefined), [v0, v1])
+      assert.deepStrictEqual(yield* subAccounts.resolveWithDeleted(tokenCaller, v1), [v1])
+      assert.deepStrictEqual(yield* subAccounts.resolveWithDeleted(bound, undefined), [v1])
+      for (const [caller, address] of [
+        [bound, v0],
+        [tokenCaller, foreign]
+      ] as const)
+        assert.strictEqual(
+          reasonOf(yield* Effect.flip(subAccounts.resolveWithDeleted(caller, address)))[0],
+          "SubAccountNotFound"
+        )
     }).pipe(Effect.provide(layer))
   })
   it.effect("of the same user are hidden from a key that is bound to others", () => {

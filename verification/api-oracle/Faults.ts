@@ -22,8 +22,8 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "a list of orders has those of all sub-accounts",
     module: "/services/read-model/HistoryQueries.ts",
-    right: "? subAccounts.resolve(caller, request.sub_account_address)",
-    wrong: "? subAccounts.resolve(caller, undefined)"
+    right: "? subAccounts.resolveWithDeleted(caller, request.sub_account_address)",
+    wrong: "? subAccounts.resolveWithDeleted(caller, undefined)"
   },
   {
     name: "a list of positions is one event ahead of its records",

@@ -64,6 +64,11 @@ export class SubAccounts extends Context.Service<
       caller: Caller,
       address: string | undefined
     ) => Effect.Effect<ReadonlyArray<string>, ResolveFailure>
+    /** As `resolve`, deleted sub-accounts included: their records stay. */
+    readonly resolveWithDeleted: (
+      caller: Caller,
+      address: string | undefined
+    ) => Effect.Effect<ReadonlyArray<string>, ResolveFailure>
   }
 >()("gateway/services/SubAccounts") {
   static readonly layer: Layer.Layer<SubAccounts, never, Accounts | BackendAvailability | History | Ids | Sequencer> =
@@ -76,15 +81,17 @@ export class SubAccounts extends Context.Service<
         const ids = yield* Ids
         const sequencer = yield* Sequencer
 
-        const known = (caller: Caller) =>
+        const isInUse = ({ deleted }: SubAccountState): boolean => !deleted
+
+        const known = (caller: Caller, counts = isInUse) =>
           Effect.map(history.subAccounts(caller.user_id), (states) =>
-            states.filter((state) => !state.deleted && mayAccess(caller, state.sub_account_address))
+            states.filter((state) => counts(state) && mayAccess(caller, state.sub_account_address))
           )
 
         /** Finds a sub-account. The newest ones may be missing in the read model; the sequencer has them. */
-        const find = Effect.fnUntraced(function* (caller: Caller, address: string) {
+        const find = Effect.fnUntraced(function* (caller: Caller, address: string, counts = isInUse) {
           if (!mayAccess(caller, address)) return yield* Effect.fail(notFound)
-          const isIt = (state: SubAccountState) => state.sub_account_address === address && !state.deleted
+          const isIt = (state: SubAccountState) => state.sub_account_address === address && counts(state)
           const found =
             (yield* history.subAccounts(caller.user_id)).find(isIt) ??
             (yield* sequencer.subAccounts(caller.user_id)).find(isIt)
@@ -104,11 +111,13 @@ export class SubAccounts extends Context.Service<
             ? Effect.succeed(ack.result.sub_account)
             : Effect.fail(new SequencerFault({ cause: "the response contains no sub-account" }))
 
-        const addresses = (caller: Caller) =>
-          Effect.map(known(caller), (states) => states.map((state) => state.sub_account_address))
+        const addresses = (caller: Caller, counts = isInUse) =>
+          Effect.map(known(caller, counts), (states) => states.map((state) => state.sub_account_address))
+        const resolve = (caller: Caller, address: string | undefined, counts = isInUse) =>
+          address === undefined ? addresses(caller, counts) : Effect.map(find(caller, address, counts), () => [address])
 
         return SubAccounts.of({
-          addresses,
+          addresses: (caller) => addresses(caller),
           list: Effect.fnUntraced(function* (caller) {
             yield* gate.sequencer
             const labels = yield* accounts.labels(caller.user_id)
@@ -162,8 +171,8 @@ export class SubAccounts extends Context.Service<
               body: { type: "delete_sub_account" }
             })
           }),
-          resolve: (caller, address) =>
-            address === undefined ? addresses(caller) : Effect.map(find(caller, address), () => [address])
+          resolve: (caller, address) => resolve(caller, address),
+          resolveWithDeleted: (caller, address) => resolve(caller, address, () => true)
         })
       })
     )

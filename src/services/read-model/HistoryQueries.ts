@@ -168,7 +168,7 @@ export class HistoryQueries extends Context.Service<
       // rows are stored by user; only a narrower selection needs addresses
       const addresses = (caller: Caller, request: ListRequest) =>
         request.sub_account_address !== undefined || caller.bound_to !== undefined
-          ? subAccounts.resolve(caller, request.sub_account_address)
+          ? subAccounts.resolveWithDeleted(caller, request.sub_account_address)
           : Effect.undefined
 
       /** Waits until the history may be read: the backend is well, and the records of the caller's commands are there. */

@@ -212,7 +212,7 @@ export class TradingStatistics extends Context.Service<
       return TradingStatistics.of({
         days,
         statistics: Effect.fnUntraced(function* (caller, { period = PERIOD_DEFAULT, sub_account_address }) {
-          const addresses = new Set(yield* subAccounts.resolve(caller, sub_account_address))
+          const addresses = new Set(yield* subAccounts.resolveWithDeleted(caller, sub_account_address))
           yield* availability.sequencer
           yield* readYourWrites.awaitUser(caller.user_id)
           const to_ms = yield* Clock.currentTimeMillis
