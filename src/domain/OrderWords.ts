@@ -51,14 +51,15 @@ const reasons: Record<CancelType, string> = {
   CancelByDcp: "the connection was lost (dead-man's switch)",
   CancelByTimeInForce: "the book had nothing more at its price",
   CancelByExpiry: "it expired",
-  CancelByCannotAffordOrderCost: "its margin was needed to close a position",
+  CancelByCannotAffordOrderCost: "the account could not afford the fill",
   CancelByOcoTpCanceledBySlTriggered: "the stop loss triggered",
   CancelByOcoSlCanceledByTpTriggered: "the take profit triggered"
 }
 
 /** Why an order was canceled; empty: no reason is known. */
-export const cancelReason = ({ cancel_type, order_type, side }: Order): string => {
+export const cancelReason = ({ cancel_type, order_type, side, time_in_force }: Order): string => {
   if (cancel_type === undefined) return ""
+  if (cancel_type === "CancelByTimeInForce" && time_in_force === "FOK") return "the book could not fill all of it"
   if (cancel_type === "CancelByTimeInForce" && order_type === "Market")
     return `the book had no more ${side === "Buy" ? "asks" : "bids"} within the price band`
   return reasons[cancel_type] ?? ""

@@ -63,5 +63,9 @@ describe("an order in words", () => {
         reason({ cancel_type, order_type: "Market", side }),
         `the book had no more ${empty} within the price band`
       )
+    // the book may hold a part of a fill-or-kill order
+    assert.strictEqual(reason({ cancel_type, time_in_force: "FOK" }), "the book could not fill all of it")
+    // docs/contract/exchange.md#fill-check: no position was closed for its margin
+    assert.strictEqual(reason({ cancel_type: "CancelByCannotAffordOrderCost" }), "the account could not afford the fill")
   })
 })
