@@ -165,9 +165,14 @@ const apiKeySection = (session: Session, shown: Live<boolean>): HTMLElement => {
 
 const subAccountSection = (session: Session, shown: Live<boolean>): HTMLElement => {
   const accounts = new Live<ReadonlyArray<SubAccount>>([])
-  const read = async (): Promise<void> => accounts.set((await session.api().subAccounts()).list)
   const isCurrent = ({ sub_account_address }: SubAccount): boolean =>
     sub_account_address === session.user.value?.address
+  const read = async (): Promise<void> => {
+    const { list } = await session.api().subAccounts()
+    accounts.set(list)
+    // the one that trades here was deleted
+    if (!list.some(isCurrent)) session.choose(list[0]!.sub_account_address)
+  }
   const changed =
     (act: (account: SubAccount) => Promise<unknown>) =>
     (account: () => SubAccount): (() => Promise<void>) =>

@@ -170,6 +170,14 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#transfer-amount").fill("100")
     await wallet.getByRole("button", { name: "Transfer", exact: true }).click(SLOW)
     await shows(page, "#wallet tbody tr", /^second.*100\.00/u)
+    // the page trades with another sub-account after the one in use is deleted
+    await page.locator("#sub-account-label").fill("third")
+    await wallet.getByRole("button", { name: "Create", exact: true }).click(SLOW)
+    const third = wallet.locator("tbody tr", { hasText: /^third/u })
+    await third.getByRole("button", { name: "Use" }).click(SLOW)
+    await shows(page, "#wallet tbody tr", /^third \(trading here\)/u)
+    await third.getByRole("button", { name: "Delete" }).click(SLOW)
+    await shows(page, "#wallet tbody tr", /^Sub-account 0 \(trading here\)/u)
     await page.keyboard.press("Escape")
 
     // signing out signs out every tab; the encrypted file signs in again, with the same wallet
