@@ -1,7 +1,9 @@
 /** Take-profit and stop-loss of a position. They close the whole of it. */
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { TriggerBy } from "../src/domain/Enumerations.ts"
+import type { Order } from "../src/domain/Order.ts"
 import type { Position } from "../src/domain/Position.ts"
+import type { TradingStopBody } from "../src/http/api/PositionApi.ts"
 import type { AccountView } from "./AccountView.ts"
 import { select, setValue } from "./Controls.ts"
 import { dialog } from "./Dialog.ts"
@@ -13,6 +15,38 @@ import { drawn, Live } from "./Frame.ts"
 
 type Texts = Readonly<Record<Leg, string>>
 type Units = Readonly<Record<Leg, ExitUnit>>
+/** Reference prices of the exits; `undefined`: the exit is not set. */
+type References = Readonly<Record<Leg, TriggerBy | undefined>>
+
+const exitTypes = { take_profit: "TakeProfit", stop_loss: "StopLoss" } as const
+const legs = ["take_profit", "stop_loss"] as const
+
+/** The reference prices of a position's exits, from the open orders of its sub-account. */
+export const referencesOf = (orders: ReadonlyArray<Order>, { symbol }: Position): References => {
+  const of = (leg: Leg): TriggerBy | undefined =>
+    orders.find((order) => order.symbol === symbol && order.stop_order_type === exitTypes[leg])?.trigger?.trigger_by
+  return { take_profit: of("take_profit"), stop_loss: of("stop_loss") }
+}
+
+/**
+ * The part of the request that changes the exits: new prices, `""` for none, and the reference price where the user chose another
+ * than `shown`. An exit that keeps its reference is sent with it. Source: docs/contract/rest-trading.md#positions.
+ */
+export const changesOf = (
+  before: Texts,
+  next: Texts,
+  set: References,
+  { chosen, shown }: Readonly<Record<"chosen" | "shown", TriggerBy>>
+): Partial<TradingStopBody> => {
+  const changed = legs.filter((leg) => next[leg] !== before[leg] || (next[leg] !== "" && chosen !== shown))
+  const by = (leg: Leg): TriggerBy => (chosen === shown ? (set[leg] ?? chosen) : chosen)
+  return {
+    // "0" removes an exit
+    ...Object.fromEntries(changed.map((leg) => [leg, next[leg] === "" ? "0" : next[leg]])),
+    ...(changed.includes("take_profit") ? { tp_trigger_by: by("take_profit") } : {}),
+    ...(changed.includes("stop_loss") ? { sl_trigger_by: by("stop_loss") } : {})
+  }
+}
 
 export const exitsDialog = ({ market, price, qty, session }: AccountView): ((position: Position) => void) => {
   const held = new Live<Position | undefined>(undefined)
@@ -33,7 +67,7 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
     return unit === "Price" ? Decimal.parse(text) : exitPrice(leg, Decimal.parse(text), unit, basisOf(position))
   }
 
-  const fields = (["take_profit", "stop_loss"] as const).map((leg) =>
+  const fields = legs.map((leg) =>
     legField(
       leg,
       `position-${leg.replace("_", "-")}`,
@@ -46,32 +80,27 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
     )
   )
   const by = select<TriggerBy>({ id: "position-exits-by" }, references, () => {})
+  /** The reference price when the dialog opened. */
+  let shown: TriggerBy = "MarkPrice"
   const words = h("p", { class: "dim" })
+  const setOf = (position: Position): References => referencesOf(session.own(session.account.value.orders), position)
 
   const send = async (): Promise<void> => {
     const position = held.value
     if (position === undefined) return
     const { sub_account_address, symbol } = position
-    const changes: Partial<Record<Leg, string>> = {}
+    const next: Record<Leg, string> = { take_profit: "", stop_loss: "" }
     for (const { input, leg, name } of fields) {
       const at = priceOf(leg, position)
       if (texts.value[leg] !== "" && at === undefined) {
         input.focus()
         throw new Error(`${Format.notDecimal(name)}.`)
       }
-      const next = at === undefined || at === 0n ? "" : Decimal.format(at)
-      // "0" removes an exit
-      if (next !== position[leg]) changes[leg] = next === "" ? "0" : next
+      if (at !== undefined && at !== 0n) next[leg] = Decimal.format(at)
     }
+    const changes = changesOf(position, next, setOf(position), { chosen: by.value as TriggerBy, shown })
     if (Object.keys(changes).length === 0) return
-    const trigger = by.value as TriggerBy
-    await session.api().tradingStop({
-      sub_account_address,
-      symbol,
-      ...changes,
-      ...(changes.take_profit === undefined ? {} : { tp_trigger_by: trigger }),
-      ...(changes.stop_loss === undefined ? {} : { sl_trigger_by: trigger })
-    })
+    await session.api().tradingStop({ sub_account_address, symbol, ...changes })
   }
   const box = dialog(
     "exits-dialog",
@@ -98,6 +127,9 @@ export const exitsDialog = ({ market, price, qty, session }: AccountView): ((pos
     const { avg_price, side, size, stop_loss, symbol, take_profit } = position
     units.set({ take_profit: "Price", stop_loss: "Price" })
     texts.set({ take_profit, stop_loss })
+    const set = setOf(position)
+    shown = set.take_profit ?? set.stop_loss ?? "MarkPrice"
+    setValue(by, shown)
     setText(box.title, `Take profit and stop loss in ${symbol}`)
     setText(
       words,
