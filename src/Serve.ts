@@ -7,6 +7,7 @@ import { Effect, Layer, Logger, Schema } from "effect"
 import type { AddressInfo } from "node:net"
 import { minimumLogLevel, warnOfMisspelt } from "./domain/Setting.ts"
 import * as Gateway from "./Gateway.ts"
+import * as AdminUsers from "./layers/AdminUsers.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import { consistent, type Settings, settings, table } from "./layers/Settings.ts"
 import * as Otlp from "./layers/otlp/Otlp.ts"
@@ -61,7 +62,7 @@ const warnings = warnOfMisspelt(Object.values(table))
 
 const Main = Layer.unwrap(
   // before anything is written to DATA_DIR
-  Effect.map(Effect.flatMap(settings, consistent), (settings) =>
+  Effect.map(Effect.flatMap(settings, consistent).pipe(Effect.tap(AdminUsers.read)), (settings) =>
     Layer.merge(greet(settings), Layer.effectDiscard(warnings)).pipe(
       Layer.provide(Gateway.layer(settings)),
       Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : cluster(settings)),

@@ -74,7 +74,6 @@ export const layer = (settings: Settings) => {
     Effect.as(
       dataDir(settings.dataDir),
       Layer.mergeAll(
-        settings.backend === "embedded" ? embeddedBackend(settings) : Backends.external(settings),
         SqlStores.history(settings).pipe(
           Layer.provide(SqliteCommits.layer(optionsOf("history.sqlite", "NORMAL"))),
           Layer.provide(database("history.sqlite", "NORMAL"))
@@ -86,6 +85,9 @@ export const layer = (settings: Settings) => {
           windowed: SqlNonceStore.layer({ retention }).pipe(Layer.provide(database("nonces.sqlite", "NORMAL")))
         }),
         NodePorts.layer(settings)
+      ).pipe(
+        // first: a start that it refuses makes no databases and no key in DATA_DIR
+        Layer.provideMerge(settings.backend === "embedded" ? embeddedBackend(settings) : Backends.external(settings))
       )
     )
   )

@@ -67,6 +67,27 @@ describe("a gateway that does not start", () => {
     )
   })
 
+  it.live("writes nothing but its lock to an empty DATA_DIR, whatever a file of the settings is", () => {
+    const refused = [
+      { MARKETS_FILE: "/dev/null/markets" },
+      { ADMIN_USERS_FILE: "/dev/null/users" },
+      { BACKEND: "grpc", SEQUENCER_URL: "127.0.0.1:1", BACKEND_TLS_CA: "/dev/null/ca.pem" }
+    ]
+    const empty = temporaryFolder("empty")
+    return Effect.forEach(refused, (environment) =>
+      Effect.gen(function* () {
+        yield* Effect.flip(serve)
+        const written = readdirSync(empty.path).filter((name) => name !== GATEWAY_LOCK)
+        assert.deepStrictEqual(written, [], JSON.stringify(environment))
+      }).pipe(
+        Effect.provideService(
+          ConfigProvider.ConfigProvider,
+          ConfigProvider.fromUnknown({ DATA_DIR: empty.path, PORT: "0", LOG_LEVEL: "error", ...environment })
+        )
+      )
+    ).pipe(Effect.ensuring(Effect.sync(() => empty.remove())))
+  })
+
   for (const name of ["accounts.sqlite", "history.sqlite", "nonces.sqlite"])
     it.live(`names ${name} where it is damaged, and what to do`, () => {
       const damaged = temporaryFolder("damaged")
