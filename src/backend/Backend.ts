@@ -8,6 +8,7 @@ import { hostname } from "node:os"
 import { Worker } from "node:worker_threads"
 import { Effect, Logger, Redacted, Result, Schema, type Scope } from "effect"
 import { minimumLogLevel } from "../domain/Setting.ts"
+import * as TlsFiles from "../node/TlsFiles.ts"
 import { machine } from "./engine/EngineMachine.ts"
 import { reads } from "./EngineReads.ts"
 import { defaultLimits } from "./journal/EventLog.ts"
@@ -55,11 +56,14 @@ const tlsOf = Effect.fnUntraced(function* (settings: Settings): Effect.fn.Return
   if (tlsCert === undefined || tlsKey === undefined) {
     return yield* new SettingError({ message: "BACKEND_TLS_CERT and BACKEND_TLS_KEY must be set together" })
   }
-  return {
+  const tls = {
     ca: tlsCa === undefined ? undefined : yield* file("BACKEND_TLS_CA", tlsCa),
     cert: yield* file("BACKEND_TLS_CERT", tlsCert),
     key: yield* file("BACKEND_TLS_KEY", tlsKey)
   }
+  const fault = TlsFiles.faultOf(tls)
+  if (fault !== undefined) return yield* new SettingError({ message: fault })
+  return tls
 })
 
 /** URL of a thread's module, as source or as built. */

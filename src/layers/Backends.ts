@@ -1,6 +1,7 @@
 /** The ports that backends implement over gRPC: sequencer and referee, with the event stream and the price stream. */
 import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
+import * as TlsFiles from "../node/TlsFiles.ts"
 import type { Endpoint, RemoteEndpoint } from "./grpc/Channel.ts"
 import type { ClientTls } from "./grpc/GrpcConnection.ts"
 import * as GrpcFeed from "./grpc/GrpcFeed.ts"
@@ -26,11 +27,14 @@ const tlsOf = Effect.fnUntraced(function* (
     if (backendTlsCert === undefined) return undefined
     return yield* new SettingUnusable({ message: "BACKEND_TLS_CERT requires BACKEND_TLS_CA, which enables TLS" })
   }
-  return {
+  const tls = {
     ca: yield* pem("BACKEND_TLS_CA", backendTlsCa),
     cert: backendTlsCert === undefined ? undefined : yield* pem("BACKEND_TLS_CERT", backendTlsCert),
     key: backendTlsKey === undefined ? undefined : yield* pem("BACKEND_TLS_KEY", backendTlsKey)
   }
+  const fault = TlsFiles.faultOf(tls)
+  if (fault !== undefined) return yield* new SettingUnusable({ message: fault })
+  return tls
 })
 
 export interface Links {

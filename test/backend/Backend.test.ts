@@ -474,6 +474,14 @@ describe("settings of TLS", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("that are no certificate are refused with their name, before the start", () =>
+    Effect.gen(function* () {
+      const files = { BACKEND_TLS_CERT: import.meta.filename, BACKEND_TLS_KEY: import.meta.filename }
+      const wrong = yield* Effect.flip(Effect.flatMap(settingsOf("elsewhere", files), Backend.check))
+      assert.strictEqual(wrong.message, "BACKEND_TLS_CERT: the file is no PEM certificate")
+    })
+  )
+
   it.effect("of a gateway alone, which has no certificate of its own, are valid", () =>
     Effect.flatMap(settingsOf("elsewhere", { BACKEND_TLS_CA: "/nowhere.pem" }), Backend.check)
   )

@@ -243,6 +243,8 @@ it.effect("name the addresses of backends, the referee's apart or with the seque
         "BACKEND_TLS_CERT and BACKEND_TLS_KEY"
       )
     assert.include((yield* Effect.flip(endpoints(ca))).message, "cannot read /none")
+    const text = { ...ca, BACKEND_TLS_CA: import.meta.filename }
+    assert.include((yield* Effect.flip(endpoints(text))).message, "BACKEND_TLS_CA: the file is no PEM certificate")
     // without an authority the certificate would be unused, and the connection plain
     const certificate = { SEQUENCER_URL: "a:1", BACKEND_TLS_CERT: "/none", BACKEND_TLS_KEY: "/none" }
     assert.include((yield* Effect.flip(endpoints(certificate))).message, "requires BACKEND_TLS_CA")
