@@ -7,11 +7,12 @@
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { backup as copyDatabase, DatabaseSync } from "node:sqlite"
+import { backup as copyDatabase } from "node:sqlite"
 import { Effect } from "effect"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import * as Directory from "./Directory.ts"
 import { JournalError } from "./JournalError.ts"
+import * as ReadOnlyDatabase from "./ReadOnlyDatabase.ts"
 import * as Snapshots from "./Snapshots.ts"
 
 export interface BackedUp {
@@ -21,7 +22,7 @@ export interface BackedUp {
 }
 
 const copy = async (from: string, to: string): Promise<void> => {
-  const db = new DatabaseSync(from, { readOnly: true })
+  const db = ReadOnlyDatabase.open(from)
   try {
     PrivateFiles.file(to)
     // all pages in one step: a copy in several steps restarts at every commit of the writer

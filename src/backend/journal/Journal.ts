@@ -41,6 +41,7 @@ import {
 } from "./JournalSchema.ts"
 import * as LinkIndex from "./LinkIndex.ts"
 import { PortionTable } from "./PortionTable.ts"
+import * as ReadOnlyDatabase from "./ReadOnlyDatabase.ts"
 import { TransferIndex, type TransferVersion } from "./TransferIndex.ts"
 
 /** A repeated command_id gets the stored result for this long. Source: docs/contract/boundary.md#command-ids. */
@@ -299,7 +300,11 @@ export class Journal {
   static read(path: string, { damaged = false } = {}): Journal {
     let db: DatabaseSync | undefined
     try {
-      db = new DatabaseSync(path, { readOnly: true })
+      if (!existsSync(path)) {
+        const lost = !damaged && HeadWitness.exists(path) ? `, but entries were committed. ${RECOVERY_HINT}` : ""
+        throw new JournalError({ message: `there is no journal at ${path}${lost}` })
+      }
+      db = ReadOnlyDatabase.open(path)
       if (!damaged && HeadWitness.exists(path) && db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined)
         throw new JournalError({ message: `${path} is empty, but entries were committed. ${RECOVERY_HINT}` })
       const origin = readOrigin(db, path)

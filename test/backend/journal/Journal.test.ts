@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -260,6 +260,19 @@ describe("Journal", () => {
       refused(() => Journal.existing(path)),
       /another history at position 3/
     )
+  })
+
+  it("is not made anew where its witness is there", () => {
+    const journal = open()
+    fill(journal, [1, 2])
+    journal.close()
+    rmSync(path)
+    for (const start of [() => open(), () => Journal.read(path)])
+      assert.match(
+        refused(start),
+        /there is no journal at .*, but entries were committed\. Nothing was started\. Restore/
+      )
+    assert.isFalse(existsSync(path))
   })
 
   it("survives a witness that is torn, damaged or missing", () => {
@@ -535,7 +548,7 @@ describe("Journal", () => {
     )
     assert.match(
       refused(() => Journal.read(join(directory, "none.db"))),
-      /cannot open/
+      /there is no journal at .*none\.db$/
     )
   })
 

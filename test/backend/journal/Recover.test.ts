@@ -3,6 +3,7 @@ import {
   appendFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -746,5 +747,23 @@ describe("a backup of a directory in use", () => {
     const users = new DatabaseSync(join(target, "accounts.sqlite"))
     assert.deepStrictEqual({ ...users.prepare("SELECT id FROM users").get() }, { id: "u" })
     users.close()
+  })
+
+  it("is verified and restored where nothing can be written beside it, as on a read-only file system", async () => {
+    const playing = new Playing()
+    playing.play(100)
+    playing.journal.close()
+    const gateway = new DatabaseSync(join(directory, "accounts.sqlite"))
+    gateway.exec("PRAGMA journal_mode = WAL; CREATE TABLE users (id TEXT)")
+    gateway.close()
+    const target = join(directory, "copies", "one")
+    await Effect.runPromise(backup(directory, target))
+    // SQLite cannot make its files, also where the tests run as root
+    for (const name of ["accounts.sqlite", join("backend", "journal.sqlite")]) mkdirSync(join(target, `${name}-shm`))
+    const journal = Journal.read(join(target, "backend", "journal.sqlite"))
+    assert.strictEqual(journal.position, 100)
+    journal.close()
+    const { files } = await Effect.runPromise(backup(target, join(directory, "copies", "two")))
+    assert.includeMembers([...files], ["accounts.sqlite", join("backend", "journal.sqlite")])
   })
 })
