@@ -104,6 +104,12 @@ export interface CommandAck {
     | undefined
 }
 
+/**
+ * Time in which the events of an acknowledged command arrive, in ms. Nothing waits longer for the seq of an acknowledgement,
+ * which the stream of a faulty sequencer may never reach.
+ */
+export const EVENTS_MS_MAX = 5_000
+
 /** The sequencer refused the command; nothing changed. Frequent and expected, so it carries no stack. */
 export class CommandRefused<out R extends Reason = Reason> implements Failure<R> {
   readonly _tag = "CommandRefused"

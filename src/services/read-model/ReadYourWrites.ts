@@ -7,13 +7,22 @@
  * Source: docs/contract/orders.md#acknowledgement, docs/contract/rest-trading.md#order-endpoints (after a response,
  * /order/realtime includes the order).
  */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { streamIdOf } from "../../domain/Projection.ts"
 import { Lru } from "../operations/Lru.ts"
+import { monotonicMillis } from "../operations/Monotonic.ts"
+import { EVENTS_MS_MAX } from "../Sequencer.ts"
 import { Projector } from "./Projector.ts"
 
 /** Users whose last command is recorded; the least recently used are evicted, and their lists do not wait. */
 const USERS_MAX = 16_384
+
+/** An acknowledged command: the seq of its last event, and when it was acknowledged. */
+interface Write {
+  readonly seq: number
+  readonly acknowledged_ms: number
+}
+const NONE: Write = { seq: 0, acknowledged_ms: -Infinity }
 
 export class ReadYourWrites extends Context.Service<
   ReadYourWrites,
@@ -28,10 +37,12 @@ export class ReadYourWrites extends Context.Service<
 >()("gateway/services/ReadYourWrites") {
   static readonly layer: Layer.Layer<ReadYourWrites, never, Projector> = Layer.effect(
     ReadYourWrites,
-    Effect.map(Projector, (projector) => {
+    Effect.gen(function* () {
+      const projector = yield* Projector
+      const clock = yield* Clock.Clock
       let stream: string | undefined
-      let last = new Lru<string, number>(USERS_MAX)
-      let newest = 0
+      let last = new Lru<string, Write>(USERS_MAX)
+      let newest: Write = NONE
       /** The seq of the read model. A seq from before a restart of the numbering is never reached, and forgotten. */
       const shown = (): number => {
         const position = projector.position()
@@ -39,23 +50,28 @@ export class ReadYourWrites extends Context.Service<
         if (current !== stream) {
           stream = current
           last = new Lru(USERS_MAX)
-          newest = 0
+          newest = NONE
         }
         return position?.seq ?? 0
       }
+      /** The seq for which a read waits; 0 once its events are overdue. */
+      const awaited = ({ acknowledged_ms, seq }: Write): number =>
+        monotonicMillis(clock) - acknowledged_ms > EVENTS_MS_MAX ? 0 : seq
+      const awaitWrite = (write: () => Write | undefined): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const at = shown()
+          const seq = awaited(write() ?? NONE)
+          return at >= seq ? Effect.void : projector.reached(seq)
+        })
       return ReadYourWrites.of({
         record: (user_id, seq) => {
           if (seq <= shown()) return
-          newest = Math.max(newest, seq)
-          if (seq > (last.get(user_id) ?? 0)) last.set(user_id, seq)
+          const write = { seq, acknowledged_ms: monotonicMillis(clock) }
+          if (seq > awaited(newest)) newest = write
+          if (seq > awaited(last.get(user_id) ?? NONE)) last.set(user_id, write)
         },
-        awaitAll: Effect.suspend(() => (shown() >= newest ? Effect.void : projector.reached(newest))),
-        awaitUser: (user_id) =>
-          Effect.suspend(() => {
-            const reached = shown()
-            const seq = last.get(user_id)
-            return seq === undefined || reached >= seq ? Effect.void : projector.reached(seq)
-          })
+        awaitAll: awaitWrite(() => newest),
+        awaitUser: (user_id) => awaitWrite(() => last.get(user_id))
       })
     })
   )

@@ -1,6 +1,6 @@
 /**
  * Policy: admission of commands. A command is in flight from its hand-over to the sequencer until this gateway shows
- * its events, or until it is refused.
+ * its events, at most {@link EVENTS_MS_MAX} after its acknowledgement, or until it is refused.
  *
  * The limit follows the measured delay ({@link AdaptiveLimit}). Commands beyond it wait for a slot, for a bounded
  * time, in a queue that serves users in turn ({@link FairQueue}). Commands beyond the queue are refused at once as
@@ -18,6 +18,7 @@ import {
   type Command,
   type CommandAck,
   type CommandBody,
+  EVENTS_MS_MAX,
   type Overloaded,
   overloaded,
   Sequencer,
@@ -54,6 +55,7 @@ interface Slot {
 interface Unshown {
   readonly seq: number
   readonly slot: Slot
+  readonly acknowledged_ms: number
 }
 
 const admitted: Effect.Effect<void> = Effect.void
@@ -143,8 +145,10 @@ const make = Effect.fnUntraced(function* (options: {
   /** The command completed; an acknowledged one keeps its slot until it is shown, which often precedes the acknowledgement. */
   const answered = (slot: Slot, exit: Exit.Exit<CommandAck, SubmitError>): void => {
     if (Exit.isFailure(exit) || exit.value.duplicate) return end(slot)
-    if ((position?.seq ?? 0) < exit.value.seq) return void unshown.push({ seq: exit.value.seq, slot })
-    shown(slot, now())
+    const { seq } = exit.value
+    const at = now()
+    if ((position?.seq ?? 0) < seq) return void unshown.push({ seq, slot, acknowledged_ms: at })
+    shown(slot, at)
     serve()
   }
   const moved = (to: ModelPosition): void => {
@@ -166,6 +170,18 @@ const make = Effect.fnUntraced(function* (options: {
     Effect.sync(() => projector.onMoved(moved)),
     (leave) => Effect.sync(leave)
   )
+  /** Frees the slots of acknowledged commands whose events do not arrive. */
+  const giveUp = Effect.suspend(() => {
+    const last_ms = now() - EVENTS_MS_MAX
+    const late = unshown.slice(firstUnshown).filter(({ acknowledged_ms }) => acknowledged_ms < last_ms)
+    if (late.length === 0) return Effect.void
+    firstUnshown += late.length
+    for (const { slot } of late) release(slot)
+    serve()
+    return Effect.logWarning("events of acknowledged commands are missing").pipe(
+      Effect.annotateLogs({ commands: late.length, seq: late[0]!.seq, shown_seq: position?.seq ?? 0 })
+    )
+  })
   const refuseExpired = Effect.sync(() => {
     for (const slot of queue.expired(now() - WAIT_MS_MAX)) {
       slot.state = "over"
@@ -176,6 +192,7 @@ const make = Effect.fnUntraced(function* (options: {
   })
   yield* queued.await.pipe(
     Effect.andThen(Effect.sleep(WAIT_STEP_MS)),
+    Effect.andThen(giveUp),
     Effect.andThen(refuseExpired),
     Effect.forever,
     Effect.forkScoped

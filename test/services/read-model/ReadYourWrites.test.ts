@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { HistoryQueries } from "../../../src/services/read-model/HistoryQueries.ts"
 import type { ModelPosition } from "../../../src/domain/Projection.ts"
 import { ReadYourWrites } from "../../../src/services/read-model/ReadYourWrites.ts"
@@ -63,6 +64,28 @@ describe("own writes", () => {
       }).pipe(Effect.provide(layer))
     }
   )
+
+  it.effect("with a seq that the stream does not reach delay lists for 5 s, not for ever", () => {
+    const { at, layer, waited } = world()
+    return Effect.gen(function* () {
+      const own = yield* ReadYourWrites
+      yield* submit("a", 10_000_000, cancel)
+      yield* own.awaitUser("a")
+      yield* own.awaitAll
+      assert.deepStrictEqual(waited, [10_000_000, 10_000_000])
+      yield* TestClock.adjust("5001 millis")
+      yield* own.awaitUser("a")
+      yield* own.awaitAll
+      assert.deepStrictEqual(waited, [10_000_000, 10_000_000])
+      yield* submit("a", 9, cancel)
+      yield* own.awaitUser("a")
+      yield* own.awaitAll
+      assert.deepStrictEqual(waited.slice(2), [9, 9])
+      at.position = { ...at.position, seq: 9 }
+      yield* own.awaitAll
+      assert.strictEqual(waited.length, 4)
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect.each([
     ["another epoch", { epoch: "e2", began: 0 }],

@@ -178,6 +178,26 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(2))))
   })
 
+  it.effect("an acknowledgement of a seq that the stream never reaches holds its slot for 5 s, not for ever", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* send("wrong")
+      yield* world.answer("wrong", Exit.succeed(10_000_000))
+      yield* send("behind")
+      yield* world.answer("behind", Exit.succeed(10))
+      yield* world.show(10)
+      yield* TestClock.adjust("4900 millis")
+      yield* send("next")
+      yield* TestClock.adjust("50 millis")
+      assert.deepStrictEqual(world.submitted, ["wrong", "behind"])
+      yield* TestClock.adjust("150 millis")
+      assert.deepStrictEqual(world.submitted, ["wrong", "behind", "next"])
+      yield* world.show(11)
+      yield* world.answer("next", Exit.succeed(11))
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 0)
+    }).pipe(Effect.provide(world.layer(fixed(2))))
+  })
+
   it.effect("the limit grows only where it holds commands back", () => {
     const world = new World()
     const limit = gauge("gateway_commands_limit")

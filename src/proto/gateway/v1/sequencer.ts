@@ -236,7 +236,10 @@ export interface Command {
 
 export interface CommandAck {
   command_id: string;
-  /** seq of the command's last event; without events, seq of the stream's head */
+  /**
+   * seq of the command's last event; without events, seq of the stream's head. Lists of the user wait until the gateway has
+   * shown it, and the command counts as in flight until then, for 5 s at most
+   */
   seq: number;
   accepted_at_ms: number;
   orders: OrderRef[];
