@@ -48,6 +48,7 @@ export const FAULTS: ReadonlyArray<Fault> = [
     name: "the fee of an order is that of its last change but one",
     module: "/layers/grpc/WireRecords.ts",
     right: `export const toOrder = (from: Types.Order): Order => {
+  checkOrder(from)
   const order: Mutable<Order> = {
     avg_price: from.avg_price,
     close_on_trigger: from.close_on_trigger,

@@ -1,11 +1,12 @@
 /** The Referee port over gRPC. Source: docs/contract/boundary.md#referee. */
 import { Effect, Layer } from "effect"
-import { RefereeService } from "../../proto/gateway/v1/referee.ts"
+import { type PreviewMarginResponse, RefereeService } from "../../proto/gateway/v1/referee.ts"
 import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
 import { type Channel, type Endpoint, make as makeChannel } from "./Channel.ts"
 import type { Rpc } from "./Connection.ts"
 import { allPages } from "./Pages.ts"
 import { present } from "./Enums.ts"
+import { decimals } from "./WireDecimals.ts"
 import {
   toAdlAlert,
   toBalance,
@@ -17,6 +18,8 @@ import {
   toPrices,
   toRiskTier
 } from "./WireRecords.ts"
+
+const checkPreview = decimals<PreviewMarginResponse>("required", "available")
 
 /** Deadlines of the reads. Source: docs/contract/boundary.md#referee. */
 const READ_MS = 2000
@@ -62,11 +65,11 @@ export const make = (channel: Channel) => {
       response.tiers.map(toRiskTier)
     ),
     previewMargin: (query) =>
-      read(RefereeService.previewMargin, query, PREVIEW_MS, ({ required, available, ok }) => ({
-        required,
-        available,
-        ok
-      })),
+      read(RefereeService.previewMargin, query, PREVIEW_MS, (response) => {
+        checkPreview(response)
+        const { available, ok, required } = response
+        return { required, available, ok }
+      }),
     pool: (symbol) =>
       read(RefereeService.getInsurancePool, { symbol }, READ_MS, ({ pool }) => toInsurancePool(present("pool", pool))),
     adlAlert: (symbol) =>

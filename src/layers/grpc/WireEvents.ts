@@ -1,7 +1,8 @@
 /** Converts events of the gRPC boundary. Missing fields and unknown values throw a `WireError`. */
 import type { Event, EventBody } from "../../domain/Event.ts"
 import type * as SequencerProto from "../../proto/gateway/v1/sequencer.ts"
-import { balanceReason, present, required } from "./Enums.ts"
+import { balanceReason, present, required, WireError } from "./Enums.ts"
+import { decimals, decimalsOrEmpty } from "./WireDecimals.ts"
 import {
   toAdlAlert,
   toBalance,
@@ -19,6 +20,9 @@ import {
   toTrades
 } from "./WireRecords.ts"
 
+const checkChange = decimalsOrEmpty<SequencerProto.BalanceChanged>("amount", "fee", "realised_pnl")
+const checkPrint = decimals<SequencerProto.TradePrinted>("open_interest")
+
 const toBody = (event: SequencerProto.Event): EventBody => {
   const body = event.event
   if (body === undefined) return { type: "other", name: "unknown" }
@@ -30,6 +34,7 @@ const toBody = (event: SequencerProto.Event): EventBody => {
       return { type: "execution", execution: toExecution(from), closing: toClosing(from) }
     }
     case "trade_printed": {
+      checkPrint(body.value)
       const trades = toTrades(body.value.trades)
       const symbol = event.symbol ?? present("trades", trades[0]).symbol
       return { type: "trades", symbol, trades, open_interest: body.value.open_interest }
@@ -46,6 +51,7 @@ const toBody = (event: SequencerProto.Event): EventBody => {
     case "position_changed":
       return { type: "position", position: toPosition(present("position", body.value.position)) }
     case "balance_changed":
+      checkChange(body.value)
       return {
         type: "balance",
         balance: toBalance(present("balance", body.value.balance)),
@@ -79,6 +85,15 @@ const toBody = (event: SequencerProto.Event): EventBody => {
   }
 }
 
+/** The body of an event; its errors name the event. */
+const bodyOf = (event: SequencerProto.Event): EventBody => {
+  try {
+    return toBody(event)
+  } catch (error) {
+    throw error instanceof WireError ? new WireError(`event ${event.seq}: ${error.message}`) : error
+  }
+}
+
 export const toEvent = (event: SequencerProto.Event): Event => ({
   seq: event.seq,
   ts_ms: event.ts_ms,
@@ -86,7 +101,7 @@ export const toEvent = (event: SequencerProto.Event): Event => ({
   command_id: event.command_id,
   user_id: event.user_id,
   sub_account_address: event.sub_account_address,
-  body: toBody(event)
+  body: bodyOf(event)
 })
 
 /** Most words of a list that pass from a heartbeat to /ready, and their form. */

@@ -182,8 +182,12 @@ describe("records", () => {
   })
 
   it("fill what an older backend does not send of a position, and leave a flat one without a side", () => {
+    const zeros = Object.fromEntries(
+      Object.entries(Types.Position.decode(new Uint8Array())).map(([name, value]) => [name, value === "" ? "0" : value])
+    ) as unknown as Types.Position
     const position: Types.Position = {
-      ...Types.Position.decode(new Uint8Array()),
+      ...zeros,
+      liquidation_fee: "",
       symbol: "BTC-USDC",
       margin_mode: Types.MarginMode.MARGIN_MODE_CROSS,
       position_mode: Types.PositionMode.POSITION_MODE_ONE_WAY,

@@ -10,7 +10,7 @@ import type { Command } from "../../../src/services/Sequencer.ts"
 
 const NOTHING = new Uint8Array()
 
-/** A message with another value in each field: texts are names, numbers count. Fields that are `given` have that value. */
+/** A message with another value in each field: texts and numbers count. Fields that are `given` have that value. */
 const filled = <A extends object>(
   message: { readonly decode: (bytes: Uint8Array) => A },
   given: Partial<A> = {},
@@ -20,7 +20,7 @@ const filled = <A extends object>(
   for (const name of optionalTexts) empty[name] = ""
   let number = 1_767_225_600_000
   for (const [name, value] of Object.entries(empty)) {
-    if (typeof value === "string") empty[name] = `the ${name}`
+    if (typeof value === "string") empty[name] = String(++number)
     else if (typeof value === "number") empty[name] = ++number
   }
   return { ...empty, ...given } as A
@@ -107,10 +107,10 @@ describe("a record", () => {
     assert.containsAllKeys(to, ["base_fee", "exec_price", "exec_value", "fee_rate", "mark_price", "closed_size"])
     flagsAgree(execution, ["is_maker"], Records.toExecution)
     assert.deepStrictEqual(Records.toClosing(execution), {
-      entry_value: "the closed_entry_value",
-      open_fee: "the closed_open_fee",
-      realised_pnl: "the realised_pnl",
-      leverage: "the leverage"
+      entry_value: execution.closed_entry_value,
+      open_fee: execution.closed_open_fee,
+      realised_pnl: execution.realised_pnl,
+      leverage: execution.leverage
     })
   })
 
@@ -191,6 +191,178 @@ describe("a record", () => {
   })
 })
 
+/** Fields with a text that is no decimal. */
+const TEXTS = new Set(
+  (
+    "order_id order_link_id parent_order_id exec_id trade_id transfer_id pool_id pool_group_id user_id sub_account_address " +
+    "from_sub_account_address to_sub_account_address root_address symbol base_asset quote_asset settle_asset asset " +
+    "reject_message reference"
+  ).split(" ")
+)
+/** Fields that are not read, and whose text is therefore not checked. */
+const UNREAD = new Set(["entry_value", "funding_index"])
+/** Decimals that may be empty. */
+const EMPTY = new Set([
+  "liq_price",
+  "bust_price",
+  "take_profit",
+  "stop_loss",
+  "liquidation_fee",
+  "amount",
+  "fee",
+  "realised_pnl"
+])
+
+describe("a text that is no decimal", () => {
+  const wrong = [
+    "NaN",
+    "Infinity",
+    "1e5",
+    "0x10",
+    " 1",
+    "1,5",
+    ".5",
+    "5.",
+    "+1",
+    "007",
+    "-0",
+    "--1",
+    "1".repeat(41),
+    `0.${"1".repeat(19)}`
+  ]
+  /** Each decimal of a message is refused in turn. */
+  const refuses = <A extends object>(message: A, convert: (message: A) => unknown, unread = UNREAD): void => {
+    for (const [name, value] of Object.entries(message)) {
+      if (typeof value !== "string" || TEXTS.has(name) || unread.has(name)) continue
+      for (const text of EMPTY.has(name) ? wrong : ["", ...wrong])
+        assert.throws(
+          () => convert({ ...message, [name]: text }),
+          `${name}: ${JSON.stringify(text.slice(0, 40))} is not a decimal`
+        )
+      for (const text of ["0", "0.50", "60000", "1".repeat(40)]) convert({ ...message, [name]: text })
+    }
+  }
+  const execution = filled(
+    Types.Execution,
+    { ...buying, ...limit, exec_type: Types.ExecType.EXEC_TYPE_TRADE, create_type: 0, stop_order_type: 0 },
+    ["closed_size", "closed_entry_value", "closed_open_fee"]
+  )
+  const level: Types.PriceLevel = { price: "1", qty: "0" }
+  const nothing = new Set<string>()
+
+  it("is refused in every record, with the name of its field", () => {
+    const order = filled(
+      Types.Order,
+      {
+        ...cross,
+        ...buying,
+        ...limit,
+        time_in_force: Types.TimeInForce.TIME_IN_FORCE_GTC,
+        order_status: Types.OrderStatus.ORDER_STATUS_NEW,
+        cancel_type: 0,
+        create_type: 0,
+        reject_reason: 0,
+        stop_order_type: 0,
+        smp_type: 0
+      },
+      ["closed_pnl"]
+    )
+    refuses(order, Records.toOrder)
+    const by = { trigger_by: Types.TriggerBy.TRIGGER_BY_LAST_PRICE }
+    refuses({ trigger_price: "1" }, (leg) =>
+      Records.toOrder({
+        ...order,
+        trigger: { ...by, trigger_direction: Types.TriggerDirection.TRIGGER_DIRECTION_UP, ...leg }
+      })
+    )
+    for (const name of ["take_profit", "stop_loss"] as const)
+      refuses({ trigger_price: "1" }, (leg) =>
+        Records.toOrder({
+          ...order,
+          tpsl: {
+            mode: Types.TpslMode.TPSL_MODE_FULL,
+            take_profit: undefined,
+            stop_loss: undefined,
+            [name]: { ...by, ...leg }
+          }
+        })
+      )
+    refuses({ ...execution, realised_pnl: undefined }, (from) => {
+      Records.toExecution(from)
+      Records.toClosing({ ...from, realised_pnl: "1" })
+    })
+    const position = filled(
+      Types.Position,
+      {
+        ...cross,
+        ...buying,
+        position_mode: Types.PositionMode.POSITION_MODE_ONE_WAY,
+        position_status: Types.PositionStatus.POSITION_STATUS_NORMAL,
+        tpsl_mode: Types.TpslMode.TPSL_MODE_FULL
+      },
+      ["isolated_margin"]
+    )
+    refuses(position, Records.toPosition)
+    refuses(filled(Types.Balance), Records.toBalance)
+    refuses(filled(Types.Prices, {}, ["last_price"]), Records.toPrices)
+    refuses(
+      filled(Types.Instrument, { status: Types.InstrumentStatus.INSTRUMENT_STATUS_TRADING }),
+      Records.toInstrument
+    )
+    refuses(filled(Types.RiskTier), Records.toRiskTier)
+    refuses(filled(Types.FeeRate), Records.toFeeRate)
+    refuses(filled(Types.FundingRate), Records.toFundingRate)
+    const held = filled(Types.PoolInventory, buying)
+    refuses(filled(Types.InsurancePool, pool), Records.toInsurancePool)
+    refuses(held, (each) => Records.toInsurancePool({ ...filled(Types.InsurancePool, pool), inventory: [each] }))
+    refuses(filled(Types.AdlAlert, pool), Records.toAdlAlert)
+    refuses(filled(Referee.IndexCandle), (candle) => Records.toIndexCandle("5", candle))
+    const summary = filled(Referee.PortfolioSummary)
+    const portfolio = { positions: [], vault_balances: [], summary, as_of_seq: 1 }
+    refuses(summary, (each) => Records.toPortfolio({ ...portfolio, summary: each }))
+    refuses(filled(Referee.VaultBalance), (each) => Records.toPortfolio({ ...portfolio, vault_balances: [each] }))
+    // the API writes these without quotes
+    refuses(
+      filled(Referee.PortfolioPosition),
+      (each) => Records.toPortfolio({ ...portfolio, positions: [each] }),
+      nothing
+    )
+  })
+
+  it("is refused in every event, with the seq of the event; levels and trades have no sign", () => {
+    refuses(level, (each) =>
+      eventOf({ $case: "book_changed", value: { symbol: "B", book_seq: 1, bids: [each], asks: [] } })
+    )
+    refuses(level, (each) =>
+      eventOf({ $case: "book_changed", value: { symbol: "B", book_seq: 1, bids: [], asks: [each] } })
+    )
+    const minus = { ...level, qty: "-5" }
+    assert.throws(
+      () => eventOf({ $case: "book_changed", value: { symbol: "B", book_seq: 1, bids: [minus], asks: [] } }),
+      'event 9: qty: "-5" is not a decimal'
+    )
+    const trade = filled(Types.Trade, buying)
+    refuses(trade, (each) => eventOf({ $case: "trade_printed", value: { trades: [each] } }))
+    refuses({ open_interest: "1" }, (each) => eventOf({ $case: "trade_printed", value: { trades: [trade], ...each } }))
+    const change = { balance: filled(Types.Balance), reason: Types.BalanceReason.BALANCE_REASON_MARK }
+    refuses({ amount: "1", fee: "1", realised_pnl: "1" }, (each) =>
+      eventOf({ $case: "balance_changed", value: { ...change, ...each } })
+    )
+    const transfer = {
+      kind: Types.BalanceReason.BALANCE_REASON_DEPOSIT,
+      status: Types.TransferStatus.TRANSFER_STATUS_PENDING
+    }
+    assert.throws(
+      () =>
+        eventOf({
+          $case: "transfer_changed",
+          value: { transfer: filled(Types.Transfer, { ...transfer, amount: "" }) }
+        }),
+      'event 9: amount: "" is not a decimal'
+    )
+  })
+})
+
 const eventOf = (event: Sequencer.Event["event"]) => toEvent({ seq: 9, ts_ms: 10, step: 11, symbol: "BTC-USDC", event })
 
 describe("a heartbeat", () => {
@@ -234,10 +406,10 @@ describe("an event", () => {
       filled(Types.Trade, { ...buying, market_seq, timestamp_ms: 1_767_225_600_000 })
     const { body } = eventOf({
       $case: "trade_printed",
-      value: { trades: [trade(5), trade(6)], open_interest: "the open_interest" }
+      value: { trades: [trade(5), trade(6)], open_interest: "7" }
     })
     if (body.type !== "trades") return assert.fail(body.type)
-    assert.strictEqual(body.open_interest, "the open_interest")
+    assert.strictEqual(body.open_interest, "7")
     assert.deepStrictEqual(
       body.trades.map(({ seq }) => seq),
       [5, 6]

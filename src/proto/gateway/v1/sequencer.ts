@@ -350,7 +350,7 @@ export interface BalanceChanged {
   balance: Balance | undefined;
   reason: BalanceReason;
   /**
-   * signed change of the wallet, and its parts for the reasons TRADE and ADL. FUNDING: the signed amount received, to the
+   * signed change of the wallet, and its parts for the reasons TRADE and ADL; "": 0. FUNDING: the signed amount received, to the
    * wallet or the isolated margin
    */
   amount: string;

@@ -688,8 +688,10 @@ export interface Position {
   unrealised_pnl: string;
   cur_realised_pnl: string;
   cum_realised_pnl: string;
+  /** "" without one */
   take_profit: string;
   stop_loss: string;
+  /** unspecified: Full */
   tpsl_mode: TpslMode;
   adl_rank_indicator: number;
   risk_tier: number;
