@@ -27,24 +27,24 @@ const decoder = new TextDecoder()
 const { contentType } = RpcSerialization.ndjson
 
 const { details, code, message } = ApiError.ofReason("BodyTooLarge")
-const tooLarge = (context: Context.Context<never>) => {
-  const request_id = Context.getOrUndefined(context, RequestContext)?.id
-  return HttpServerResponse.jsonUnsafe(
+const tooLarge = (request_id: string | undefined) =>
+  HttpServerResponse.jsonUnsafe(
     { code, message, details, request_id },
     { status: httpStatusOf("BodyTooLarge"), headers: { connection: "close" } }
   )
-}
 
 /** The body of a request. A request that was cut has no client left to answer. */
 const bodyOf = (
   source: IncomingMessage,
   response: Parameters<typeof RequestBody.readEffect>[1],
-  budget: Budget
+  budget: Budget,
+  address: string
 ): Effect.Effect<Buffer | undefined | "too-large"> =>
   Number(source.headers["content-length"]) > RequestBody.BODY_BYTES_MAX
     ? Effect.succeed("too-large")
-    : Effect.catch(RequestBody.readEffect(source, response, budget), (unread) =>
-        unread === "cut" ? Effect.interrupt : Effect.succeed(unread)
+    : Effect.catch(
+        RequestBody.readEffect(source, response, budget, () => address),
+        (unread) => (unread === "cut" ? Effect.interrupt : Effect.succeed(unread))
       )
 
 /** Answers a request of calls. */
@@ -53,8 +53,10 @@ export const answer = (server: CallServer) =>
     const request = yield* HttpServerRequest.HttpServerRequest
     const scope = yield* Effect.scope
     const source = request.source as IncomingMessage
-    const body = yield* bodyOf(source, NodeHttpServerRequest.toServerResponse(request), yield* InboundBudget)
-    if (body === "too-large") return tooLarge(yield* Effect.context())
+    const context = Context.getOrUndefined(yield* Effect.context(), RequestContext)
+    const address = context?.clientIp ?? source.socket.remoteAddress ?? ""
+    const body = yield* bodyOf(source, NodeHttpServerRequest.toServerResponse(request), yield* InboundBudget, address)
+    if (body === "too-large") return tooLarge(context?.id)
     const queue = yield* Queue.bounded<Uint8Array, Cause.Done>(PARTS_MAX)
     const connection = server.open({
       peer: {

@@ -65,19 +65,18 @@ export const make = (services: Services, context: Context.Context<never>, truste
     if (authorization?.startsWith(BEARER) !== true) return undefined
     return authenticator.bearerNow?.(authorization.slice(BEARER.length).trim())?.user_id
   }
-  const refuse = (request: IncomingMessage, response: ServerResponse): void => {
-    const state = new RequestState(asServerRequest(new FastRequest(request)), trustedProxies)
-    FastPath.refuse(response, state, refusal)
-  }
+  const stateOf = (request: IncomingMessage) =>
+    new RequestState(asServerRequest(new FastRequest(request)), trustedProxies)
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const way = ways.get(request.url!)
     if (way === undefined || !isPlain(request)) return false
     const { isAlways, served } = way
     if (!isAlways && admission.isBusy() && admission.refusesNow(userOf(request))) {
-      refuse(request, response)
+      FastPath.refuse(response, stateOf(request), refusal)
       return true
     }
-    RequestBody.read(request, budget, (body) => {
+    const addressOf = () => stateOf(request).clientIp
+    RequestBody.read(request, budget, addressOf, (body) => {
       // the parser holds the declared length, so the body is never too large; a request that was cut has no client left to answer
       if (typeof body !== "string") FastPath.run(request, response, served, around, body)
     })

@@ -43,15 +43,19 @@ const keep = (bytes: Uint8Array, headers: Headers, state: RequestState): BodyErr
 
 /** The bytes of a body. */
 const bytesOf = (
-  request: HttpServerRequest.HttpServerRequest
+  request: HttpServerRequest.HttpServerRequest,
+  { clientIp }: RequestState
 ): Effect.Effect<Uint8Array, BodyError | HttpServerError.HttpServerError> => {
   const { source } = request
   if (!(source instanceof IncomingMessage)) return Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer))
   return Effect.withFiber((fiber) => {
     const response = NodeHttpServerRequest.toServerResponse(request)
-    return Effect.catch(RequestBody.readEffect(source, response, Context.get(fiber.context, InboundBudget)), (unread) =>
-      // a request that was cut has no client left to answer
-      unread === "too-large" ? Effect.fail(tooLarge) : Effect.interrupt
+    const budget = Context.get(fiber.context, InboundBudget)
+    return Effect.catch(
+      RequestBody.readEffect(source, response, budget, () => clientIp),
+      (unread) =>
+        // a request that was cut has no client left to answer
+        unread === "too-large" ? Effect.fail(tooLarge) : Effect.interrupt
     ).pipe(Effect.map((body) => body ?? NO_BODY))
   })
 }
@@ -68,7 +72,7 @@ export const readBody = (
   if (Number(length) > RequestBody.BODY_BYTES_MAX) return tooLarge
   // the body of the fast path has arrived
   if (FastRequest.is(request)) return keep(request.body, headers, state)
-  return Effect.flatMap(bytesOf(request), (bytes) => {
+  return Effect.flatMap(bytesOf(request, state), (bytes) => {
     const refused = keep(bytes, headers, state)
     return refused === undefined ? Effect.void : Effect.fail(refused)
   })

@@ -61,11 +61,13 @@ export type Unread = "too-large" | "cut"
 
 /**
  * Reads a body. Calls back once, with the bytes (undefined: none) or with the failure. A body that is too large is
- * read to its end and discarded. Input of several chunks counts in the budget, which may close the connection.
+ * read to its end and discarded. Input of several chunks counts in the budget, for the address of its client, and may
+ * close the connection.
  */
 export const read = (
   source: IncomingMessage,
   budget: Budget,
+  addressOf: () => string,
   done: (body: Buffer | undefined | Unread) => void
 ): void => {
   const assembly = new Assembly(Number(source.headers["content-length"] ?? 0))
@@ -81,7 +83,7 @@ export const read = (
       finish("too-large")
       source.resume()
     } else if (!isFirst || chunk.length < Number(source.headers["content-length"] ?? Infinity)) {
-      held ??= budget.open(source.socket.remoteAddress ?? "", () => source.socket.destroy())
+      held ??= budget.open(addressOf(), () => source.socket.destroy())
       held.set(assembly.size)
     }
   }
@@ -95,9 +97,12 @@ export const read = (
 export const readEffect = (
   source: IncomingMessage,
   response: Pick<ServerResponse, "writeContinue">,
-  budget: Budget
+  budget: Budget,
+  addressOf: () => string
 ): Effect.Effect<Buffer | undefined, Unread> =>
   Effect.callback((resume) => {
     if (source.headers.expect !== undefined) response.writeContinue()
-    read(source, budget, (result) => resume(typeof result === "string" ? Effect.fail(result) : Effect.succeed(result)))
+    read(source, budget, addressOf, (result) =>
+      resume(typeof result === "string" ? Effect.fail(result) : Effect.succeed(result))
+    )
   })

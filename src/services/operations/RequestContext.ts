@@ -11,5 +11,7 @@ export class RequestContext extends Context.Service<
   {
     /** `X-Request-Id`: 1 to 64 of `[A-Za-z0-9_-]`. */
     readonly id: string
+    /** Address of the client, behind trusted proxies. */
+    readonly clientIp: string
   }
 >()(REQUEST_KEY) {}

@@ -9,7 +9,7 @@ import { cpuOfThisThread } from "../../../verification/harness/Cpu.ts"
 const requestOf = (headers: IncomingHttpHeaders): IncomingMessage =>
   Object.assign(new IncomingMessage(new Socket()), { method: "POST", url: "/", headers })
 const bodyOf = (source: IncomingMessage, budget = new Budget(Infinity)) =>
-  new Promise<Buffer | string | undefined>((resolve) => read(source, budget, resolve))
+  new Promise<Buffer | string | undefined>((resolve) => read(source, budget, () => "", resolve))
 const bytes = Buffer.from(Array.from({ length: BODY_BYTES_MAX }, (_, i) => i % 251))
 
 describe("a body", () => {
@@ -59,7 +59,12 @@ describe("a body", () => {
     for (const { outcome, pieces } of cases) {
       const source = requestOf({})
       const outcomes: Array<unknown> = []
-      read(source, new Budget(Infinity), (body) => outcomes.push(body))
+      read(
+        source,
+        new Budget(Infinity),
+        () => "",
+        (body) => outcomes.push(body)
+      )
       const closed = new Promise((resolve) => source.once("close", resolve))
       for (const piece of pieces) source.push(piece)
       source.push(null)
@@ -73,7 +78,12 @@ describe("a body", () => {
     source.destroy()
     await new Promise((resolve) => source.once("close", resolve))
     const outcomes: Array<unknown> = []
-    read(source, new Budget(Infinity), (body) => outcomes.push(body))
+    read(
+      source,
+      new Budget(Infinity),
+      () => "",
+      (body) => outcomes.push(body)
+    )
     assert.deepStrictEqual(outcomes, ["cut"])
   })
 })
