@@ -5,7 +5,7 @@ import type { Instrument, Level, Prices } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { SubAccountState } from "../../src/domain/User.ts"
 import { Referee, RefereeUnavailable } from "../../src/services/Referee.ts"
-import { Sequencer, SequencerUnavailable } from "../../src/services/Sequencer.ts"
+import { type ReadError, Sequencer, SequencerUnavailable } from "../../src/services/Sequencer.ts"
 
 interface BookAnswer {
   readonly bids: ReadonlyArray<Level>
@@ -25,7 +25,7 @@ export class ScriptedBackend {
   accounts: ReadonlyArray<SubAccountState> = []
   instruments: ReadonlyArray<Instrument> = []
   /** Completes when an answer with instruments arrives, which the backend gave before. */
-  instrumentsArrive: Effect.Effect<void> = Effect.void
+  instrumentsArrive: Effect.Effect<void, ReadError> = Effect.void
   prices: ReadonlyArray<Prices> | undefined
   priceReads = 0
   /** Undefined: unavailable. */

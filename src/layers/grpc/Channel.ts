@@ -13,6 +13,7 @@ import { HealthService } from "../../proto/grpc/health/v1/health.ts"
 import * as Breaker from "../../services/operations/CircuitBreaker.ts"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 import { RequestContext } from "../../services/operations/RequestContext.ts"
+import { currentMonotonicMillis } from "../../services/operations/Monotonic.ts"
 import * as Tracing from "../../services/operations/Tracing.ts"
 import type { SilenceSignal } from "../../services/operations/Timeout.ts"
 import * as LivenessProbe from "../../services/operations/LivenessProbe.ts"
@@ -45,6 +46,8 @@ const THREAD_SILENCE_MS = 2000
 export const READS_LOST_MAX = 20
 /** Time for which an open circuit refuses reads at once; then one read is tried, and its result decides for the others. */
 export const READS_REST = Duration.millis(500)
+/** Time in which further losses of a stream by the same error are logged at debug, in ms. */
+export const SAME_LOSS_MS = 10_000
 /** Frames of a stream that are buffered for its reader; beyond them flow control pauses the stream. */
 export const FRAMES_WAITING_MAX = 256
 
@@ -191,6 +194,7 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
           stream: subscription.name
         })
         let failures = 0
+        let warned = { text: "", at_ms: 0 }
         while (true) {
           const error = yield* connection(subscription, queue, () => {
             failures = 0
@@ -199,9 +203,13 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
           if (final !== undefined) return yield* Effect.fail(final)
           losses.add()
           yield* Queue.offer(queue, subscription.lost)
-          // warn once a loss; failed attempts to reconnect are logged at debug
+          // warn once a loss; failed attempts to reconnect are logged at debug, and so is an error that repeats itself at once
           const isExpected = failures > 0 && EXPECTED_LOSSES.has(error.code)
-          yield* Effect.logWithLevel(isExpected ? "Debug" : "Warn")("backend stream lost").pipe(
+          const text = `${error.code} ${error.details}`
+          const at_ms = yield* currentMonotonicMillis
+          const isRepeated = text === warned.text && at_ms - warned.at_ms < SAME_LOSS_MS
+          if (!isExpected && !isRepeated) warned = { text, at_ms }
+          yield* Effect.logWithLevel(isExpected || isRepeated ? "Debug" : "Warn")("backend stream lost").pipe(
             Effect.annotateLogs({ stream: subscription.name, status: status[error.code], details: error.details })
           )
           yield* pause(failures++)
@@ -226,7 +234,7 @@ const connection = <Frame, A, E>(
     let silentSteps = 0
     let isHeldBack = false
     const timer = setInterval(() => {
-      if (!isHeldBack && ++silentSteps > SILENCE_STEPS) call.cancel()
+      if (!isHeldBack && ++silentSteps > SILENCE_STEPS) end(silentStream)
     }, SILENCE_MS_MAX / SILENCE_STEPS)
     let isOpen = true
     const leave = channel.onMove(() => call.cancel())
@@ -278,4 +286,8 @@ const EXPECTED_LOSSES: ReadonlySet<status> = new Set([status.UNAVAILABLE, status
 
 const circuitOpen = callFailure(status.UNAVAILABLE, "the circuit of this read is open: the backend does not respond")
 const unresponsive = callFailure(status.DEADLINE_EXCEEDED, "the backend does not respond")
+const silentStream = callFailure(
+  status.DEADLINE_EXCEEDED,
+  `the stream brought no frame and no heartbeat for ${SILENCE_MS_MAX / 1000} s`
+)
 const endOfStream = callFailure(status.UNAVAILABLE, "the stream ended")

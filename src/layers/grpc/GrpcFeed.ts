@@ -57,7 +57,7 @@ export class Reader {
     let { seq } = this
     for (const event of frame.events) {
       if (event.seq <= this.seq) continue
-      if (event.seq !== seq + 1) throw new WireError(`event ${event.seq} follows ${seq}: events are missing`)
+      if (event.seq !== seq + 1) throw new WireError(`event ${event.seq} follows ${seq} instead of ${seq + 1}`)
       events.push(toEvent(event))
       seq = event.seq
     }

@@ -32,7 +32,14 @@ export const make = (channel: Channel) => {
     channel.read(rpc, request, deadline_ms).pipe(
       Effect.mapError((cause) => new RefereeUnavailable({ cause })),
       Effect.flatMap((response) =>
-        Effect.try({ try: () => f(response), catch: (cause) => new RefereeUnavailable({ cause }) })
+        Effect.try({ try: () => f(response), catch: (cause) => new RefereeUnavailable({ cause }) }).pipe(
+          Effect.tapError(({ cause }) =>
+            Effect.annotateLogs(Effect.logError("a read of the backend fails"), {
+              read: rpc.path,
+              details: String(cause)
+            })
+          )
+        )
       )
     )
 

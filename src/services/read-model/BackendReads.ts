@@ -6,13 +6,33 @@ import { Effect, FiberHandle, FiberSet, type Scope } from "effect"
 import type { Instrument } from "../../domain/Market.ts"
 import type { MarketState } from "../markets/MarketState.ts"
 import { Referee } from "../Referee.ts"
-import { Sequencer } from "../Sequencer.ts"
+import { type ReadError, Sequencer } from "../Sequencer.ts"
 import { backOff } from "./ProjectorBackOff.ts"
 
 /** Attempts to read a pool after a start; later changes arrive on the stream. */
 const POOL_TRIES = 5
 /** Pause before a book that did not fit the stream is read again. */
 const BOOK_PAUSE = "50 millis"
+
+/**
+ * Repeats a read until it succeeds. A fault of the backend is logged once: nothing else shows why its market is missing. A lost
+ * connection is logged with its stream.
+ */
+const insist = <A>(what: string, read: Effect.Effect<A, ReadError>): Effect.Effect<A, ReadError> =>
+  Effect.suspend(() => {
+    let isLogged = false
+    return read.pipe(
+      Effect.tapErrorTag("SequencerFault", ({ cause }) => {
+        if (isLogged) return Effect.void
+        isLogged = true
+        return Effect.annotateLogs(Effect.logError("a read of the backend fails"), {
+          read: what,
+          details: String(cause)
+        })
+      }),
+      Effect.retry(backOff)
+    )
+  })
 
 export interface BackendReads {
   /** Starts the reads of books that {@link MarketState} needs, and repeats each until it fits the stream. */
@@ -42,8 +62,7 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
         wanted,
         ({ symbol, done }) =>
           start(
-            sequencer.orderBook(symbol).pipe(
-              Effect.retry(backOff),
+            insist(`the order book of ${symbol}`, sequencer.orderBook(symbol)).pipe(
               Effect.flatMap((book) => Effect.sync(() => done(book))),
               Effect.andThen(Effect.delay(books, BOOK_PAUSE))
             )
@@ -66,11 +85,13 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
         { discard: true }
       )
 
-    const instruments = Effect.suspend(() => {
-      const before = new Map(markets.view.instruments().map((each) => [each.symbol, each]))
-      return Effect.map(sequencer.instruments, (found) => ({ before, found }))
-    }).pipe(
-      Effect.retry(backOff),
+    const instruments = insist(
+      "instruments",
+      Effect.suspend(() => {
+        const before = new Map(markets.view.instruments().map((each) => [each.symbol, each]))
+        return Effect.map(sequencer.instruments, (found) => ({ before, found }))
+      })
+    ).pipe(
       Effect.flatMap(({ before, found }) => {
         // what the stream reported during the read may be newer
         unsaved = found.filter(({ symbol }) => markets.view.instrument(symbol) === before.get(symbol))

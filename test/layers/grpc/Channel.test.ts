@@ -25,8 +25,8 @@ class Call extends EventEmitter {
   resume(): void {
     this.resumes++
   }
-  lose(): void {
-    this.emit("error", Object.assign(new Error("lost"), { code: status.UNAVAILABLE, details: "lost" }))
+  lose(code = status.UNAVAILABLE, details = "lost"): void {
+    this.emit("error", Object.assign(new Error("lost"), { code, details }))
   }
 }
 
@@ -40,7 +40,11 @@ describe("a stream that is followed", () => {
     const calls: Array<Call> = []
     const movers = new Set<(isAlive: boolean) => void>()
     const levels: Array<string> = []
-    const logger = Logger.make<unknown, void>(({ logLevel }) => void levels.push(logLevel))
+    const details: Array<unknown> = []
+    const logger = Logger.make<unknown, void>(({ fiber, logLevel }) => {
+      levels.push(logLevel)
+      details.push(fiber.getRef(References.CurrentLogAnnotations)["details"])
+    })
     yield* Channel.follow<number, number, never>({
       name: "test",
       channel: {
@@ -67,7 +71,7 @@ describe("a stream that is followed", () => {
         eventually(`call ${count}`, () => calls.length === count),
         () => calls[count - 1]!
       )
-    return { levels, movers, opened }
+    return { details, levels, movers, opened }
   })
   const followed = following(() => Effect.void)
 
@@ -150,9 +154,39 @@ describe("a stream that is followed", () => {
       ;(yield* opened(2)).lose()
       const third = yield* opened(3)
       third.emit("data", 1)
+      yield* TestClock.adjust(Channel.SAME_LOSS_MS)
       third.lose()
       yield* opened(4)
       assert.deepStrictEqual(levels, ["Warn", "Debug", "Warn"])
+    })
+  )
+
+  it.effect("warns of an error that repeats itself every 10 s, not at each of its reconnects", () =>
+    Effect.gen(function* () {
+      const { levels, opened } = yield* followed
+      for (let n = 1; n <= 4; n++) {
+        const call = yield* opened(n)
+        // a heartbeat, and then the event that cannot be read
+        call.emit("data", n)
+        call.lose(status.DATA_LOSS, "event 7: price is not a decimal")
+      }
+      ;(yield* opened(5)).lose(status.DATA_LOSS, "event 8: price is not a decimal")
+      const last = yield* opened(6)
+      yield* TestClock.adjust(Channel.SAME_LOSS_MS)
+      last.lose(status.DATA_LOSS, "event 8: price is not a decimal")
+      yield* opened(7)
+      assert.deepStrictEqual(levels, ["Warn", "Debug", "Debug", "Debug", "Warn", "Warn"])
+    })
+  )
+
+  it.effect("says that a silent stream was silent", () =>
+    Effect.gen(function* () {
+      const { details, opened } = yield* followed
+      const call = yield* opened(1)
+      vi.advanceTimersByTime(2 * Channel.SILENCE_MS_MAX)
+      call.lose(status.CANCELLED, "Cancelled on client")
+      yield* opened(2)
+      assert.deepStrictEqual(details, ["the stream brought no frame and no heartbeat for 5 s"])
     })
   )
 })

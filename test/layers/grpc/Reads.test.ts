@@ -1,6 +1,6 @@
 /** What the reads of backends ask for, when they are repeated, and what they return. */
 import { status } from "@grpc/grpc-js"
-import { Effect, Exit, Scope, Stream } from "effect"
+import { Effect, Exit, Logger, References, Scope, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import * as GrpcPriceFeed from "../../../src/layers/grpc/GrpcPriceFeed.ts"
@@ -29,6 +29,21 @@ describe("a read of the referee", () => {
     assert.deepStrictEqual(requests, [
       { ...query, page_token: "" },
       { ...query, page_token: "2" }
+    ])
+  })
+
+  it("whose response violates the contract fails, and the log names the read and the field", async () => {
+    const { referee } = recording([{ required: "NaN", available: "1", ok: true }])
+    const lines: Array<unknown> = []
+    const logger = Logger.make<unknown, void>(({ fiber, message }) => {
+      lines.push([message, fiber.getRef(References.CurrentLogAnnotations)])
+    })
+    const preview = referee.previewMargin({ sub_account_address: "0xa", symbol: "BTC-USDC", leverage: "1" })
+    const error = await Effect.runPromise(Effect.flip(preview).pipe(Effect.provide(Logger.layer([logger]))))
+    assert.strictEqual(error._tag, "RefereeUnavailable")
+    const details = 'WireError: required: "NaN" is not a decimal'
+    assert.deepStrictEqual(lines, [
+      [["a read of the backend fails"], { read: "/gateway.v1.Referee/PreviewMargin", details }]
     ])
   })
 

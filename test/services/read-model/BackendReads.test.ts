@@ -1,10 +1,11 @@
 /** What the projector reads from the backend, under a test clock. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect } from "effect"
+import { Clock, Deferred, Effect, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import type { Event } from "../../../src/domain/Event.ts"
 import { MarketState } from "../../../src/services/markets/MarketState.ts"
+import { SequencerFault } from "../../../src/services/Sequencer.ts"
 import * as BackendReads from "../../../src/services/read-model/BackendReads.ts"
 import { alert, body, event, instrument, pool, prices, START, symbol } from "../../../verification/harness/Records.ts"
 import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
@@ -81,6 +82,28 @@ describe("BackendReads", () => {
       })
     )
   )
+
+  it.effect("logs a fault of the backend once, and reads on", () => {
+    const lines: Array<unknown> = []
+    const logger = Logger.make<unknown, void>(({ fiber, message }) => {
+      lines.push([message, fiber.getRef(References.CurrentLogAnnotations)])
+    })
+    return reading(({ backend, markets, reads }) =>
+      Effect.gen(function* () {
+        backend.instruments = [instrument()]
+        backend.instrumentsArrive = new SequencerFault({ cause: new Error("status: 9 is not a known value") })
+        backend.book = () => ({ ...answer, as_of_seq: 0 })
+        yield* reads.statics
+        yield* TestClock.adjust("1 minute")
+        const details = "Error: status: 9 is not a known value"
+        assert.deepStrictEqual(lines, [[["a read of the backend fails"], { read: "instruments", details }]])
+        assert.deepStrictEqual(markets.view.instruments(), [])
+        backend.instrumentsArrive = Effect.void
+        yield* TestClock.adjust("2 seconds")
+        assert.lengthOf(markets.view.instruments(), 1)
+      })
+    ).pipe(Effect.provide(Logger.layer([logger])))
+  })
 
   it.effect("ends all reads at a restart of the projection", () =>
     reading(({ apply, backend, reads }) =>

@@ -400,7 +400,10 @@ export interface TransferChanged {
 export interface Event {
   /** gapless from 1 within an epoch */
   seq: number;
-  /** engine time */
+  /**
+   * engine time, Unix ms; never decreases. Candles follow it and the times of trades and prices: one that is in the future keeps
+   * the candles of its market there until that time has come
+   */
   ts_ms: number;
   /** events of one step share it */
   step: number;
