@@ -187,6 +187,7 @@ export class Topics {
     this.handlers.emit({ kind: "resume", recovered, topics: args, since })
   }
 
+  /** Unsubscribes in frames of at most {@link ARGS_MAX} topics. */
   unsubscribe(topics: ReadonlyArray<string>, done: () => void): void {
     for (const topic of topics) {
       this.wanted.delete(topic)
@@ -195,11 +196,16 @@ export class Topics {
       this.resubscribing.delete(topic)
     }
     this.positions.remove(topics)
-    if (this.connection === undefined) return done()
-    this.connection.request({ op: "unsubscribe", args: topics }, () => {
-      done()
-      return false
-    })
+    const { connection } = this
+    const frames = chunksOf(topics)
+    let left = frames.length
+    if (left === 0 || connection === undefined) return done()
+    for (const args of frames) {
+      connection.request({ op: "unsubscribe", args }, () => {
+        if (--left === 0) done()
+        return false
+      })
+    }
   }
 
   /** Drops the connection. No book is sound until its next snapshot. */

@@ -290,6 +290,30 @@ describe("a subscription", () => {
     })
   )
 
+  it.effect("unsubscribes from any number of topics in frames that the gateway takes", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket) => {
+        if (message.op !== "unsubscribe") polite(message, socket)
+        // the contract's limit; an error of the whole frame has no topic
+        else if (message.args.length === 0 || message.args.length > ARGS_MAX)
+          socket.say({ op: "error", code: "INVALID_ARGUMENT", message: "args", req_id: message.req_id })
+        else socket.say({ op: "unsubscribed", args: message.args, req_id: message.req_id })
+      })
+      const topics = Array.from({ length: ARGS_MAX + 1 }, (_, i) => `trade.M${i}-USDC`)
+      const feed = yield* gateway.open({ topics })
+      yield* feed.unsubscribe(topics)
+      yield* feed.unsubscribe([])
+      assert.deepStrictEqual(
+        gateway.last.sent.flatMap(({ args, op }) => (op === "unsubscribe" ? [args] : [])),
+        [topics.slice(0, ARGS_MAX), topics.slice(ARGS_MAX)]
+      )
+      assert.deepStrictEqual(
+        gateway.news.filter(({ kind }) => kind === "refused"),
+        []
+      )
+    })
+  )
+
   it.effect("passes on nothing of a topic that was unsubscribed while its messages were on their way", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket) => {
