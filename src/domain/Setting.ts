@@ -95,6 +95,9 @@ export const integer = (minimum: number, maximum?: number): Parser<number> => {
 /** A time in ms that a timer of Node can take. Node fires a longer one at once. */
 export const timer = (minimum: number): Parser<number> => integer(minimum, 2 ** 31 - 1)
 
+/** A time in ms that is added to a time of day: ten years at most, so that the sum is one that every store holds. */
+export const span = (minimum: number): Parser<number> => integer(minimum, 10 * 365 * 24 * 60 * 60 * 1000)
+
 /** A TCP port; 0 selects a free one. */
 export const port = integer(0, 65_535)
 

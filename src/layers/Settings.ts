@@ -16,6 +16,7 @@ import {
   optional,
   port,
   redacted,
+  span,
   timer,
   url,
   type Values,
@@ -159,13 +160,13 @@ export const table = {
   ),
   apiKeyWindowMs: withDefault(
     "API_KEY_WINDOW_MS",
-    integer(1),
+    span(1),
     30_000,
     "accepted clock difference of an API-key signature, ms"
   ),
   withdrawalAddressDelayMs: withDefault(
     "WITHDRAWAL_ADDRESS_DELAY_MS",
-    integer(0),
+    span(0),
     86_400_000,
     "time after which a new withdrawal address, or the end of `only_listed`, takes effect, ms"
   ),

@@ -104,8 +104,8 @@ it.effect("have a range, which the message names", () =>
   Effect.gen(function* () {
     const outside = {
       LOGIN_WINDOW_MS: ["0"],
-      API_KEY_WINDOW_MS: ["0"],
-      WITHDRAWAL_ADDRESS_DELAY_MS: ["-1"],
+      API_KEY_WINDOW_MS: ["0", "315360000001"],
+      WITHDRAWAL_ADDRESS_DELAY_MS: ["-1", "315360000001"],
       ACTIVATION_WINDOW_S: ["0"],
       // RATE_LIMIT_MODE turns limits off
       RATE_PUBLIC: ["0"],
