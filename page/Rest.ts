@@ -112,14 +112,18 @@ export interface Page<A> extends List<A> {
 }
 /** Records of one page of a table. */
 const PAGE_RECORDS = 50
-/** A page of a list of the API; the cursor of the first one is empty. */
-const pageOf = <A>(path: string, cursor: string, credential: Credential, filter = ""): Promise<Page<A>> =>
-  send(
-    "GET",
-    `${path}?limit=${PAGE_RECORDS}${filter}${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
-    undefined,
-    credential
-  )
+/** A page of a list of a sub-account; the cursor of the first one is empty. */
+const pageOf = <A>(
+  path: string,
+  cursor: string,
+  credential: Credential,
+  address: string,
+  filter = ""
+): Promise<Page<A>> => {
+  const after = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`
+  const query = `limit=${PAGE_RECORDS}&sub_account_address=${address}${filter}${after}`
+  return send("GET", `${path}?${query}`, undefined, credential)
+}
 
 /** Public requests. */
 export const instruments = (): Promise<List<Instrument>> => send("GET", "/market/instruments-info")
@@ -133,21 +137,22 @@ export const markCandles = (symbol: string, interval: Interval, before?: number)
   send("GET", `/market/mark-price-kline?${candleQuery(symbol, interval, before)}`)
 export const login = (body: typeof LoginBody.Type): Promise<typeof Login.Type> => send("POST", "/authorize", body)
 
-/** Requests of the user, with an API key or a token. */
-export const asOwner = (credential: Credential) => ({
+/** Requests of the user, with an API key or a token. The histories are those of the sub-account `address`. */
+export const asOwner = (credential: Credential, address: string) => ({
   subAccounts: (): Promise<List<SubAccount>> => send("GET", "/user/sub-accounts", undefined, credential),
-  executions: (): Promise<List<Execution>> => send("GET", `/execution/list?limit=${FILLS_MAX}`, undefined, credential),
+  executions: (): Promise<List<Execution>> =>
+    send("GET", `/execution/list?limit=${FILLS_MAX}&sub_account_address=${address}`, undefined, credential),
   balances: (): Promise<List<Balance>> => send("GET", "/account/balances", undefined, credential),
   /** With a symbol the list includes a flat position, which has the leverage. */
   positions: (symbol: string): Promise<List<Position>> =>
     send("GET", `/position/list?symbol=${symbol}`, undefined, credential),
-  orderHistory: (cursor: string): Promise<Page<Order>> => pageOf("/order/history", cursor, credential),
-  fills: (cursor: string): Promise<Page<Execution>> => pageOf("/execution/list", cursor, credential),
-  closedPnl: (cursor: string): Promise<Page<ClosedPnl>> => pageOf("/position/closed-pnl", cursor, credential),
-  funding: (cursor: string): Promise<Page<FundingPayment>> => pageOf("/account/funding", cursor, credential),
+  orderHistory: (cursor: string): Promise<Page<Order>> => pageOf("/order/history", cursor, credential, address),
+  fills: (cursor: string): Promise<Page<Execution>> => pageOf("/execution/list", cursor, credential, address),
+  closedPnl: (cursor: string): Promise<Page<ClosedPnl>> => pageOf("/position/closed-pnl", cursor, credential, address),
+  funding: (cursor: string): Promise<Page<FundingPayment>> => pageOf("/account/funding", cursor, credential, address),
   /** `type`: only transactions of this type; empty: of all. */
   transactions: (cursor: string, type: TransactionType | ""): Promise<Page<Transaction>> =>
-    pageOf("/account/transactions", cursor, credential, type === "" ? "" : `&type=${type}`),
+    pageOf("/account/transactions", cursor, credential, address, type === "" ? "" : `&type=${type}`),
   create: (body: CreateOrderBody): Promise<OrderRef> => send("POST", "/order/create", body, credential),
   amend: (body: AmendOrderBody): Promise<OrderRef> => send("POST", "/order/amend", body, credential),
   cancel: (body: CancelOrderBody): Promise<OrderRef> => send("POST", "/order/cancel", body, credential),

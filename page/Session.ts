@@ -48,6 +48,7 @@ export class Session {
   readonly user = new Live<SignedIn | undefined>(undefined)
   readonly key = new Live<Keys.Key | undefined>(undefined)
   readonly account = new Live<Account.Account>(Account.empty)
+  /** Those of the sub-account that the page trades with. */
   readonly fills = new Live<ReadonlyArray<Execution>>([])
   readonly status = new Live<FeedStatus>(CONNECTING)
   readonly returned = new Live<Return | undefined>(undefined)
@@ -135,7 +136,9 @@ export class Session {
     if (this.user.value === undefined) return
     localStorage.setItem(SUB_ACCOUNT, address)
     this.settings.set(new Map())
+    this.fills.set([])
     this.user.set({ ...this.user.value, address })
+    this.readFills().catch(() => {})
   }
   /** Id of the API key that this page signs with. */
   get apiKeyId(): string | undefined {
@@ -196,8 +199,9 @@ export class Session {
   /** Requests of the user. */
   api(): Rest.Owner {
     const { apiKey } = this
-    if (apiKey === undefined) return Rest.asOwner(Rest.bearer(this.token))
-    return Rest.asOwner({
+    const address = this.user.value?.address ?? ""
+    if (apiKey === undefined) return Rest.asOwner(Rest.bearer(this.token), address)
+    const credential: Rest.Credential = {
       headers: async ({ body, method, uri }) => {
         if (this.apiKey === undefined) return Rest.bearer(this.token).headers({ body, method, uri })
         const body_sha256 = body === undefined ? undefined : Wallet.bodyHash(new TextEncoder().encode(body))
@@ -214,7 +218,8 @@ export class Session {
         }
         return this.apiKey === undefined
       }
-    })
+    }
+    return Rest.asOwner(credential, address)
   }
   /** Requests that only the token may make: API keys, and signing out. */
   owner() {
@@ -239,16 +244,19 @@ export class Session {
   }
 
   private async readFills(): Promise<void> {
-    const user_id = this.user.value?.user_id
+    const address = this.user.value?.address
     const { list } = await this.api().executions()
-    if (this.user.value?.user_id !== user_id) return
+    if (this.user.value?.address !== address) return
     this.fills.set(merged(list, this.fills.value))
   }
 
   private take(event: FeedEvent): void {
     this.account.set(Account.apply(this.account.value, event))
     if (event.kind === "state") this.status.set(nextStatus(this.status.value, event.state))
-    if (event.kind === "execution") this.fills.set(merged(event.data.list.toReversed(), this.fills.value))
+    if (event.kind === "execution") {
+      const own = event.data.list.filter((each) => each.sub_account_address === this.user.value?.address)
+      this.fills.set(merged(own.toReversed(), this.fills.value))
+    }
     if (event.kind === "resume") {
       this.returned.set({ recovered: event.recovered, at_ms: Date.now() })
       // the missed fills are in the list

@@ -170,6 +170,19 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#transfer-amount").fill("100")
     await wallet.getByRole("button", { name: "Transfer", exact: true }).click(SLOW)
     await shows(page, "#wallet tbody tr", /^second.*100\.00/u)
+    // the tables and histories are those of the sub-account in use
+    const use = (name: RegExp) =>
+      wallet.locator("tbody tr", { hasText: name }).getByRole("button", { name: "Use" }).click(SLOW)
+    await use(/^second/u)
+    await until("no fill is counted", async () => (await page.locator(count("Fills")).textContent(SLOW)) === "")
+    await page.keyboard.press("Escape")
+    await page.locator("#tab-Money").click(SLOW)
+    await shows(page, "#panel-Money tbody tr:only-child", /Transfer in.*\+100\.00.*100\.00/u)
+    await page.locator("#tab-Fills").click(SLOW)
+    await shows(page, "#panel-Fills .empty", /No fills yet/u)
+    await openWallet()
+    await use(/^Sub-account 0/u)
+    await shows(page, count("Fills"), /^2$/u)
     // the page trades with another sub-account after the one in use is deleted
     await page.locator("#sub-account-label").fill("third")
     await wallet.getByRole("button", { name: "Create", exact: true }).click(SLOW)
