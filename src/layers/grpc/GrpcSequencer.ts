@@ -42,16 +42,22 @@ const ABSENT: ReadonlySet<number> = new Set([
   status.CANCELLED
 ])
 
-/** Details that are integers; all others remain text. */
+/** Details that are integers, and are left out where they are none; all others remain text. */
 const INTEGERS: { readonly [R in Reason]?: ReadonlyArray<string> } = {
   OrderVersionMismatch: ["version"],
   LimitReached: ["max"]
 }
 
-const details = (reason: Reason, metadata: CommandStatus["metadata"]): Details =>
-  Object.fromEntries(
-    Object.entries(metadata).map(([key, value]) => [key, INTEGERS[reason]?.includes(key) ? Number(value) : value])
+const INTEGER = /^[0-9]{1,15}$/u
+
+const details = (reason: Reason, metadata: CommandStatus["metadata"]): Details => {
+  const isInteger = (key: string) => INTEGERS[reason]?.includes(key) === true
+  return Object.fromEntries(
+    Object.entries(metadata)
+      .filter(([key, value]) => !isInteger(key) || INTEGER.test(value))
+      .map(([key, value]) => [key, isInteger(key) ? Number(value) : value])
   )
+}
 
 const refused = (refusal: CommandStatus, reason: Reason) =>
   new CommandRefused({ reason, message: refusal.message, details: details(reason, refusal.metadata) })

@@ -75,6 +75,8 @@ describe("a refusal", () => {
     }
     assert.deepStrictEqual(facts("LimitReached", { max: "20" }), { max: 20 })
     assert.deepStrictEqual(facts("OrderVersionMismatch", { version: "2" }), { version: 2 })
+    // JSON would have null
+    for (const max of ["NaN", "", "2.5", "many"]) assert.deepStrictEqual(facts("LimitReached", { max }), {})
     assert.deepStrictEqual(facts("InsufficientBalance", { max: "20" }), { max: "20" })
   })
 

@@ -266,6 +266,7 @@ export interface CommandStatus {
   command_id: string;
   /** google.rpc.Code */
   code: number;
+  /** shown to the client, as are the reason and its details: nothing of the backend's inside */
   message: string;
   /** a reason of the API, PascalCase */
   reason: string;
