@@ -17,7 +17,7 @@ export const BACKFILL_PAGE = 10_000
 const NAMES = 500
 
 interface Row {
-  readonly id: number | string
+  readonly id: number
   readonly user_id: string
   readonly order_id: string
   readonly record: string
@@ -96,10 +96,10 @@ export const backfill = Effect.gen(function* () {
     for (const row of rows) {
       const execution = JSON.parse(row.record) as Execution
       const closing = row.closing === null ? undefined : (JSON.parse(row.closing) as Closing)
-      const event = { seq: Number(row.id), ts_ms: Number(execution.exec_time) }
+      const event = { seq: row.id, ts_ms: Number(execution.exec_time) }
       ledger.execution(row.user_id, event, { type: "execution", execution, closing })
     }
-    after = Number(rows.at(-1)!.id)
+    after = rows.at(-1)!.id
     const { activity, closedPnls, fundingPayments } = ledger.take()
     for (const { user_id, seq, closed } of closedPnls) {
       yield* sql`INSERT INTO closed_pnls ${sql.insert({

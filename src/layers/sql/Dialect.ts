@@ -1,11 +1,14 @@
 /** The differences between SQLite and PostgreSQL; all other SQL of this folder runs on both. */
-import { Context, Effect } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 
 /** Turns the client's time limit off for an effect: migrations of a large database may take long. */
 export const NoTimeLimit = Context.Reference<boolean>("gateway/layers/sql/Dialect/NoTimeLimit", {
   defaultValue: () => false
 })
+
+/** A BOOLEAN, which SQLite returns as 0 or 1. */
+export const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 
 export interface Dialect {
   /** Type of a column of bytes. */

@@ -5,7 +5,7 @@ import type { IntervalCandle } from "../../domain/Candles.ts"
 import type { Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import type { Order } from "../../domain/Order.ts"
-import type { CandleKind } from "../../domain/Projection.ts"
+import type { CandleKind, StreamHead } from "../../domain/Projection.ts"
 import type { SubAccountState } from "../../domain/User.ts"
 import type { ExecutionQuery, History, LastRecord, UserEvent } from "../../services/History.ts"
 import { executionRange, movementRange, orderRange } from "./HistoryRanges.ts"
@@ -77,15 +77,15 @@ const accountReads = ({
     }),
     executionsAfter: (id, limit) =>
       Effect.map(
-        query<RecordRow & { readonly id: number | string; readonly user_id: string }>(
+        query<RecordRow & { readonly id: number; readonly user_id: string }>(
           "SELECT id, user_id, record FROM executions WHERE id > ? ORDER BY id LIMIT ?",
           [id, limit]
         ),
-        (rows) => rows.map((row) => ({ id: Number(row.id), user_id: row.user_id, execution: decode<Execution>(row) }))
+        (rows) => rows.map((row) => ({ id: row.id, user_id: row.user_id, execution: decode<Execution>(row) }))
       ),
     lastExecution: Effect.map(
-      query<{ readonly id: number | string | null }>("SELECT MAX(id) AS id FROM executions"),
-      ([row]) => Number(row?.id ?? 0)
+      query<{ readonly id: number | null }>("SELECT MAX(id) AS id FROM executions"),
+      ([row]) => row?.id ?? 0
     ),
     movements: (filters) => list<Movement>(movementRange(filters), filters),
     subAccounts: (user_id) =>
@@ -139,31 +139,22 @@ const marketReads = ({ query }: Tables): Pick<Reads, "instruments" | "trades" | 
 /** Users' events and the positions of their streams. */
 const streamReads = ({ query }: Tables): Pick<Reads, "streamHeads" | "userEvents" | "lastRecords"> => ({
   streamHeads: Effect.map(
-    query<{ readonly user_id: string; readonly [column: string]: number | string }>(
-      "SELECT user_id, seq, order_seq, execution_seq, position_seq, balance_seq FROM stream_heads"
+    query<Omit<StreamHead, "topics"> & StreamHead["topics"]>(
+      `SELECT user_id, seq, order_seq AS "order", execution_seq AS execution, position_seq AS position,
+         balance_seq AS account_balance FROM stream_heads`
     ),
-    (rows) =>
-      rows.map((row) => ({
-        user_id: row.user_id,
-        seq: Number(row["seq"]),
-        topics: {
-          order: Number(row["order_seq"]),
-          execution: Number(row["execution_seq"]),
-          position: Number(row["position_seq"]),
-          account_balance: Number(row["balance_seq"])
-        }
-      }))
+    (rows) => rows.map(({ user_id, seq, ...topics }) => ({ user_id, seq, topics }))
   ),
   userEvents: Effect.fnUntraced(function* (user_id, after, limit) {
     const events: Array<UserEvent> = []
     let from = after
     while (events.length < limit) {
-      const rows = yield* query<{ readonly seq: number | string; readonly events: string }>(
+      const rows = yield* query<{ readonly seq: number; readonly events: string }>(
         "SELECT seq, events FROM user_events WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         [user_id, from, Math.min(limit - events.length, BATCHES_READ)]
       )
       for (const row of rows) {
-        from = Number(row.seq)
+        from = row.seq
         const lines = row.events.split("\n")
         lines.forEach((line, i) => {
           const seq = from - lines.length + 1 + i
@@ -175,13 +166,10 @@ const streamReads = ({ query }: Tables): Pick<Reads, "streamHeads" | "userEvents
     return events
   }),
   lastRecords: (user_id, topic) =>
-    Effect.map(
-      query<Omit<LastRecord, "seq"> & { readonly seq: number | string }>(
-        `SELECT user_id, topic, sub_account_address, subject, seq, record FROM last_seqs
-         WHERE user_id = ?${topic === undefined ? "" : " AND topic = ?"} AND record IS NOT NULL`,
-        topic === undefined ? [user_id] : [user_id, topic]
-      ),
-      (rows) => rows.map((row) => ({ ...row, seq: Number(row.seq) }))
+    query<LastRecord>(
+      `SELECT user_id, topic, sub_account_address, subject, seq, record FROM last_seqs
+       WHERE user_id = ?${topic === undefined ? "" : " AND topic = ?"} AND record IS NOT NULL`,
+      topic === undefined ? [user_id] : [user_id, topic]
     )
 })
 

@@ -32,13 +32,13 @@ interface HourRow {
   readonly user_id: string
   readonly sub_account_address: string
   readonly symbol: string
-  readonly hour: number | string
+  readonly hour: number
   readonly record: string
 }
 const hourOf = (row: HourRow): HourOf => ({
   user_id: row.user_id,
   sub_account_address: row.sub_account_address,
-  hour: Number(row.hour)
+  hour: row.hour
 })
 const marketRow = (row: HourRow): MarketRow => ({
   ...hourOf(row),
@@ -142,7 +142,7 @@ const statistics = ({
   }
   const before = (table: string, columns: string, key: string, hour: number) =>
     Effect.fnUntraced(function* (last: HourRow) {
-      if (Number(last.hour) < hour) return last
+      if (last.hour < hour) return last
       const [row] = yield* query<HourRow>(
         `SELECT ${columns} FROM ${table} WHERE ${key} AND hour < ? ORDER BY hour DESC LIMIT 1`,
         columns === MARKET ? [last.sub_account_address, last.symbol, hour] : [last.sub_account_address, hour]
@@ -215,8 +215,8 @@ const ledgerState = ({ query }: Tables): Reads["ledger"] =>
       `SELECT closed_pnls.user_id AS user_id, closed_pnls.record AS record
        FROM orders JOIN closed_pnls ON closed_pnls.order_id = orders.order_id WHERE orders.is_open = 1`
     )
-    const [last] = yield* query<{ readonly ts_ms: number | string }>("SELECT ts_ms FROM history_position WHERE one = 1")
-    const ts_ms = Number(last?.ts_ms ?? 0)
+    const [last] = yield* query<{ readonly ts_ms: number }>("SELECT ts_ms FROM history_position WHERE one = 1")
+    const ts_ms = last?.ts_ms ?? 0
     const ended = yield* query<ClosingRow>(
       `SELECT closed_pnls.user_id AS user_id, closed_pnls.record AS record
        FROM orders JOIN closed_pnls ON closed_pnls.order_id = orders.order_id
@@ -227,14 +227,14 @@ const ledgerState = ({ query }: Tables): Reads["ledger"] =>
     )
     const markets = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours`)
     const accounts = yield* query<HourRow>(`SELECT ${ACCOUNT} FROM last_account_hours`)
-    const settled = yield* query<{ readonly symbol: string; readonly funding_time_ms: number | string }>(
+    const settled = yield* query<LedgerState["settled"][number]>(
       "SELECT symbol, MAX(funding_time) AS funding_time_ms FROM funding_rates GROUP BY symbol"
     )
     return {
       closings: [...open.map(closingOf), ...ended.map((row) => ({ ...closingOf(row), ended: true }))],
       markets: markets.map(marketRow),
       accounts: accounts.map(accountRow),
-      settled: settled.map((row) => ({ symbol: row.symbol, funding_time_ms: Number(row.funding_time_ms) }))
+      settled
     } satisfies LedgerState
   })
 

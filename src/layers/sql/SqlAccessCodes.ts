@@ -7,22 +7,20 @@ import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { AccessCode } from "../../domain/AccessCode.ts"
 import { AccessCodes, CodeExists, CodeUnusable, faultOf, WalletActivated } from "../../services/identity/AccessCodes.ts"
 import { Accounts, AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { SqlBoolean } from "./Dialect.ts"
 import { migrateAccessCodes } from "./migrations/access.ts"
 
-// PostgreSQL returns BIGINT as text, SQLite returns BOOLEAN as 0 and 1
-const SqlInteger = Schema.Union([Schema.Number, Schema.NumberFromString])
-const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 const CodeRow = Schema.Struct({
   code_id: Schema.String,
   code_hash: Schema.String,
   label: Schema.String,
-  max_uses: SqlInteger,
-  uses: SqlInteger,
+  max_uses: Schema.Number,
+  uses: Schema.Number,
   badge: SqlBoolean,
   multiplier_bps: Schema.Number,
-  expires_time: Schema.NullOr(SqlInteger),
+  expires_time: Schema.NullOr(Schema.Number),
   revoked: SqlBoolean,
-  created_time: SqlInteger
+  created_time: Schema.Number
 })
 const readCodes = Schema.decodeUnknownEffect(Schema.Array(CodeRow))
 const codeOf = ({ expires_time, ...row }: typeof CodeRow.Type): AccessCode => ({

@@ -15,16 +15,13 @@ import {
   TooManyKeys,
   type User
 } from "../../services/identity/Accounts.ts"
-import { type Dialect, dialect } from "./Dialect.ts"
+import { type Dialect, dialect, SqlBoolean } from "./Dialect.ts"
 import { migrateActivations } from "./migrations/access.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 
 /** Referral codes to try before the creation of a user fails: among a million users about one meets a taken code. */
 const CODE_ATTEMPTS = 8
 
-// PostgreSQL returns BIGINT as text, SQLite returns BOOLEAN as 0 and 1
-export const SqlInteger = Schema.Union([Schema.Number, Schema.NumberFromString])
-export const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 const Texts = Schema.fromJsonString(Schema.Array(Schema.String))
 
 const UserRow = Schema.Struct({
@@ -35,7 +32,7 @@ const UserRow = Schema.Struct({
   referral_code: Schema.String,
   badge: Schema.NullOr(SqlBoolean),
   multiplier_bps: Schema.NullOr(Schema.Number),
-  created_time: SqlInteger
+  created_time: Schema.Number
 })
 export const ApiKeyRow = Schema.Struct({
   api_key_id: Schema.String,
@@ -45,10 +42,10 @@ export const ApiKeyRow = Schema.Struct({
   scopes: Schema.fromJsonString(Schema.Array(Scope)),
   sub_account_addresses: Schema.NullOr(Texts),
   ip_allowlist: Texts,
-  expires_time: Schema.NullOr(SqlInteger),
+  expires_time: Schema.NullOr(Schema.Number),
   require_body_hash: SqlBoolean,
-  created_time: SqlInteger,
-  last_used_time: Schema.NullOr(SqlInteger),
+  created_time: Schema.Number,
+  last_used_time: Schema.NullOr(Schema.Number),
   revoked: SqlBoolean
 })
 const readUser = Schema.decodeUnknownEffect(UserRow)

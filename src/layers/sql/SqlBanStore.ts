@@ -6,10 +6,9 @@ import { type Ban, BanStore } from "../../services/identity/BanStore.ts"
 import { dialect } from "./Dialect.ts"
 import { migrateBans } from "./migrations/users.ts"
 
-/** PostgreSQL returns BIGINT as text, SQLite BOOLEAN as 0 and 1. */
-interface BanRow extends Omit<Ban, "banned" | "changed_time"> {
+/** SQLite returns BOOLEAN as 0 and 1. */
+interface BanRow extends Omit<Ban, "banned"> {
   readonly banned: boolean | number
-  readonly changed_time: number | string
 }
 
 const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
@@ -28,7 +27,7 @@ export const layer: Layer.Layer<BanStore, Migrator.MigrationError | SqlError.Sql
             Effect.map(
               sql<BanRow>`
                 SELECT root_address, user_id, banned, reason, changed_time FROM bans WHERE root_address = ${root_address}`,
-              ([row]) => row && { ...row, banned: Boolean(row.banned), changed_time: Number(row.changed_time) }
+              ([row]) => row && { ...row, banned: Boolean(row.banned) }
             )
           ),
         put: (ban) =>
@@ -43,7 +42,7 @@ export const layer: Layer.Layer<BanStore, Migrator.MigrationError | SqlError.Sql
                   changed_time =
                     CASE WHEN bans.changed_time >= excluded.changed_time THEN bans.changed_time + 1 ELSE excluded.changed_time END
                 RETURNING changed_time`,
-              ([row]) => ({ ...ban, changed_time: Number(row!.changed_time) })
+              ([row]) => ({ ...ban, changed_time: row!.changed_time })
             )
           )
       })

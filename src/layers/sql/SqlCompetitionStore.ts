@@ -25,19 +25,19 @@ interface Row {
   readonly slug: string
   readonly title: string
   readonly description_md: string
-  readonly start_time_ms: number | string
-  readonly end_time_ms: number | string
-  readonly prize_usdc: number | string
+  readonly start_time_ms: number
+  readonly end_time_ms: number
+  readonly prize_usdc: number
   readonly symbol: string | null
   readonly scoring: string
   readonly state: CompetitionState
-  readonly created_time: number | string
-  readonly finalized_time: number | string | null
-  readonly revision: number | string
+  readonly created_time: number
+  readonly finalized_time: number | null
+  readonly revision: number
 }
 interface TallyRow {
-  readonly revision: number | string
-  readonly counted_to: number | string
+  readonly revision: number
+  readonly counted_to: number
   readonly stream: string | null
   readonly eligible_total: string
   readonly settling: boolean | number
@@ -46,7 +46,7 @@ interface EntryRow {
   readonly sub_account_address: string
   readonly user_id: string
   readonly days: string
-  readonly last_time: number | string
+  readonly last_time: number
   readonly active_days: number
   readonly metric_value: string
   readonly score: string
@@ -60,21 +60,21 @@ const recordOf = (row: Row): CompetitionRecord => ({
   slug: row.slug,
   title: row.title,
   description_md: row.description_md,
-  start_time_ms: Number(row.start_time_ms),
-  end_time_ms: Number(row.end_time_ms),
-  prize_usdc: Number(row.prize_usdc),
+  start_time_ms: row.start_time_ms,
+  end_time_ms: row.end_time_ms,
+  prize_usdc: row.prize_usdc,
   symbol: row.symbol ?? undefined,
   scoring: readScoring(row.scoring),
   state: row.state,
-  created_time: Number(row.created_time),
-  finalized_time: row.finalized_time === null ? undefined : Number(row.finalized_time),
-  revision: Number(row.revision)
+  created_time: row.created_time,
+  finalized_time: row.finalized_time ?? undefined,
+  revision: row.revision
 })
 const entryOf = (row: EntryRow): Entry => ({
   sub_account_address: row.sub_account_address,
   user_id: row.user_id,
   days: JSON.parse(row.days) as ReadonlyArray<DayUnits>,
-  last_time: Number(row.last_time),
+  last_time: row.last_time,
   active_days: row.active_days,
   metric_value: row.metric_value,
   score: row.score,
@@ -194,8 +194,8 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
               SELECT revision, counted_to, stream, eligible_total, settling FROM competitions WHERE id = ${id}`,
             {
               onSuccess: ([row]) => ({
-                revision: Number(row!.revision),
-                counted_to: Number(row!.counted_to),
+                revision: row!.revision,
+                counted_to: row!.counted_to,
                 stream: row!.stream ?? undefined,
                 eligible_total: row!.eligible_total,
                 settling: Boolean(row!.settling)
@@ -228,10 +228,10 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
             WHERE competition_id = ${id} AND place IS NOT NULL AND place > ${after ?? ""} ORDER BY place LIMIT ${limit}`),
         ahead: (id, place, from = "") =>
           Effect.mapBoth(
-            sql<{ readonly n: number | string }>`
+            sql<{ readonly n: number }>`
               SELECT COUNT(*) AS n FROM competition_entries
               WHERE competition_id = ${id} AND place IS NOT NULL AND place >= ${from} AND place < ${place}`,
-            { onSuccess: ([row]) => Number(row!.n), onFailure: unavailable }
+            { onSuccess: ([row]) => row!.n, onFailure: unavailable }
           ),
         advance: (id, tally, changed) =>
           Effect.gen(function* () {

@@ -3,17 +3,18 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type ChangedCredentials, CredentialChangeStore } from "../../services/identity/CredentialChangeStore.ts"
+import { SqlBoolean } from "./Dialect.ts"
 import * as Promotions from "./Promotions.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 import { migrateBans } from "./migrations/users.ts"
-import { ApiKeyRow, apiKeyOf, SqlBoolean, SqlInteger } from "./SqlAccounts.ts"
+import { ApiKeyRow, apiKeyOf } from "./SqlAccounts.ts"
 
 const ChangeRow = Schema.Union([
-  Schema.Struct({ kind: Schema.Literal("key"), changed_time: SqlInteger, ...ApiKeyRow.fields }),
-  Schema.Struct({ kind: Schema.Literal("token"), api_key_id: Schema.String, expires_time: SqlInteger }),
+  Schema.Struct({ kind: Schema.Literal("key"), changed_time: Schema.Number, ...ApiKeyRow.fields }),
+  Schema.Struct({ kind: Schema.Literal("token"), api_key_id: Schema.String, expires_time: Schema.Number }),
   Schema.Struct({
     kind: Schema.Literal("ban"),
-    changed_time: SqlInteger,
+    changed_time: Schema.Number,
     api_key_id: Schema.String,
     user_id: Schema.String,
     label: Schema.String,
@@ -22,8 +23,8 @@ const ChangeRow = Schema.Union([
   Schema.Struct({
     kind: Schema.Literals(["server", "timeline"]),
     api_key_id: Schema.NullOr(Schema.String),
-    changed_time: SqlInteger,
-    expires_time: SqlInteger,
+    changed_time: Schema.Number,
+    expires_time: Schema.Number,
     revoked: SqlBoolean
   })
 ])

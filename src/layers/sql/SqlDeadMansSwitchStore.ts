@@ -3,19 +3,19 @@ import { Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { DeadMansSwitchStore, type StoredAbsence } from "../../services/trading/DeadMansSwitchStore.ts"
+import { SqlBoolean } from "./Dialect.ts"
 import { migrateSwitches } from "./migrations/accounts.ts"
 
 const Row = Schema.Struct({
   sub_account_address: Schema.String,
-  // SQLite returns BOOLEAN as 0 and 1
-  enabled: Schema.Union([Schema.Boolean, Schema.Literals([0, 1])]),
+  enabled: SqlBoolean,
   time_window: Schema.Int
 })
 const readRows = Schema.decodeUnknownEffect(Schema.Array(Row))
 const AbsenceRow = Schema.Struct({
   sub_account_address: Schema.String,
   began_ms: Schema.Int,
-  canceled: Row.fields.enabled
+  canceled: SqlBoolean
 })
 const readAbsence = Schema.decodeUnknownEffect(Schema.Array(AbsenceRow))
 

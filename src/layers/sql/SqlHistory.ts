@@ -30,7 +30,7 @@ interface Position {
   readonly began: number
   readonly ts_ms: number
   readonly fork: string | null
-  readonly checksum: number | string | null
+  readonly checksum: number | null
   readonly stream: string | null
   readonly version: number
   /** Added to an event's seq to form a row's id: ids grow even when a new epoch numbers its events from 1 again. */
@@ -78,25 +78,14 @@ const make = Effect.gen(function* () {
       : [renumberOlder, [...moved, after.epoch, after.version]]
 
   const readPosition = Effect.map(
-    query<{ [K in keyof Position | "checksum_seq"]: number | string | null }>(
+    query<Position & { readonly checksum_seq: number | null }>(
       `SELECT ${columns.join(", ")}, stream, base, version FROM history_position WHERE one = 1`
     ),
     ([row]): Position | undefined => {
+      if (row === undefined) return undefined
+      const { checksum_seq, ...stored } = row
       // otherwise they are of an earlier event: a gateway from before forks has advanced the position since
-      const isNamed = Number(row?.checksum_seq) === Number(row?.seq)
-      return (
-        row && {
-          epoch: String(row.epoch),
-          seq: Number(row.seq),
-          began: Number(row.began),
-          ts_ms: Number(row.ts_ms),
-          fork: row.fork === null || !isNamed ? null : String(row.fork),
-          checksum: isNamed ? row.checksum : null,
-          stream: row.stream === null ? null : String(row.stream),
-          version: Number(row.version),
-          base: Number(row.base)
-        }
-      )
+      return checksum_seq === stored.seq ? stored : { ...stored, fork: null, checksum: null }
     }
   )
   const modelPosition = (row: Position | undefined): ModelPosition | undefined => {
@@ -105,7 +94,7 @@ const make = Effect.gen(function* () {
     return {
       ...current,
       ...(fork !== null && { fork }),
-      ...(checksum !== null && { checksum: Number(checksum) }),
+      ...(checksum !== null && { checksum }),
       ...(stream !== null && { stream })
     }
   }

@@ -149,14 +149,14 @@ const prune = (sql: SqlClient.SqlClient) =>
     const database_ms = yield* sql.onDialectOrElse({
       pg: () =>
         Effect.map(
-          sql<{ readonly now: number | string }>`
+          sql<{ readonly now: number }>`
             SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
-          ([row]) => Number(row!.now)
+          ([row]) => row!.now
         ),
       orElse: () => Effect.succeed(Infinity)
     })
     const now = Math.min(yield* Clock.currentTimeMillis, database_ms)
-    const old = yield* sql<{ readonly range: number | string; readonly last: number | string }>`
+    const old = yield* sql<{ readonly range: number; readonly last: number }>`
       SELECT expires_at_ms / ${sql.literal(String(RANGE_MS))} AS range, MAX(expires_at_ms) AS last FROM windowed_nonces
       WHERE expires_at_ms < ${now - CLOCKS_APART_MS} AND space <> ${MARKS} GROUP BY 1 ORDER BY 1`
     if (old.length === 0) return
@@ -165,17 +165,17 @@ const prune = (sql: SqlClient.SqlClient) =>
       ON CONFLICT (space, digest) DO UPDATE SET expires_at_ms = excluded.expires_at_ms
       WHERE windowed_nonces.expires_at_ms < excluded.expires_at_ms`
     // marks first: a nonce is deleted only below one
-    for (const { last, range } of old) yield* mark(beginOf(Number(range) * RANGE_MS), Number(last))
+    for (const { last, range } of old) yield* mark(beginOf(range * RANGE_MS), last)
     const oldest = yield* sql<{ readonly digest: Uint8Array }>`
       SELECT digest FROM windowed_nonces WHERE space = ${MARKS} AND digest > ${OLDEST}
       ORDER BY digest DESC LIMIT 1 OFFSET ${MARKS_MAX}`
     for (const { digest } of oldest) {
-      const [gone] = yield* sql<{ readonly last: number | string }>`
+      const [gone] = yield* sql<{ readonly last: number }>`
         SELECT MAX(expires_at_ms) AS last FROM windowed_nonces WHERE space = ${MARKS} AND digest <= ${digest}`
-      yield* mark(OLDEST, Number(gone!.last))
+      yield* mark(OLDEST, gone!.last)
       yield* sql`DELETE FROM windowed_nonces WHERE space = ${MARKS} AND digest > ${OLDEST} AND digest <= ${digest}`
     }
-    const last = Number(old.at(-1)!.last)
+    const last = old.at(-1)!.last
     while (true) {
       const rows = yield* sql`
         DELETE FROM windowed_nonces WHERE (space, digest) IN (

@@ -9,9 +9,9 @@ import { migrateReferrals } from "./migrations/users.ts"
 interface Row {
   readonly user_id: string
   readonly referrer_id: string
-  readonly since: number | string
+  readonly since: number
 }
-const referrerOf = (row: Row): Referrer => ({ referrer_id: row.referrer_id, since: Number(row.since) })
+const referrerOf = ({ referrer_id, since }: Row): Referrer => ({ referrer_id, since })
 
 const orUnavailable = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) =>
   Effect.catchIf(
@@ -62,8 +62,8 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
         downline: (user_id) =>
           orUnavailable(
             Effect.map(
-              sql<{ readonly n: number | string }>`SELECT COUNT(*) AS n FROM referrals WHERE referrer_id = ${user_id}`,
-              ([row]) => Number(row!.n)
+              sql<{ readonly n: number }>`SELECT COUNT(*) AS n FROM referrals WHERE referrer_id = ${user_id}`,
+              ([row]) => row!.n
             )
           )
       })

@@ -24,16 +24,14 @@ interface Row {
   readonly amount: string
   readonly status: RewardStatus
   readonly source_id: string
-  readonly created_time: number | string
-  readonly due_time: number | string
-  readonly claimed_time: number | string | null
+  readonly created_time: number
+  readonly due_time: number
+  readonly claimed_time: number | null
   readonly paid_to: string | null
 }
 const recordOf = (row: Row): RewardRecord => ({
   ...row,
-  created_time: Number(row.created_time),
-  due_time: Number(row.due_time),
-  claimed_time: row.claimed_time === null ? undefined : Number(row.claimed_time),
+  claimed_time: row.claimed_time ?? undefined,
   paid_to: row.paid_to ?? undefined
 })
 const rowOf = (reward: NewReward, status: RewardStatus) => ({ ...reward, status, claimed_time: null, paid_to: null })
@@ -50,13 +48,13 @@ export const layer: Layer.Layer<RewardStore, Migrator.MigrationError | SqlError.
       const counted = (source: RewardKind) =>
         Effect.map(
           sql<{
-            readonly counted_to: number | string
-            readonly through: number | string
+            readonly counted_to: number
+            readonly through: number
             readonly stream: string | null
           }>`SELECT counted_to, through, stream FROM reward_sources WHERE source = ${source}`,
           ([row]) => ({
-            to: Number(row?.counted_to ?? 0),
-            through: Number(row?.through ?? 0),
+            to: row?.counted_to ?? 0,
+            through: row?.through ?? 0,
             stream: row?.stream ?? undefined
           })
         )

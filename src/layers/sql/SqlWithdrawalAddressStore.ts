@@ -7,28 +7,14 @@ import { TooManyAddresses, WithdrawalAddressStore } from "../../services/trading
 import { dialect } from "./Dialect.ts"
 import { migrateWithdrawalAddresses } from "./migrations/withdrawals.ts"
 
-/** PostgreSQL returns BIGINT as text. */
-interface AddressRow {
-  readonly destination: string
-  readonly label: string
-  readonly created_time: number | string
-  readonly effective_time: number | string
-}
 interface RulesRow {
   /** SQLite returns 0 and 1. */
   readonly only_listed: boolean | number
-  readonly loosens_time: number | string | null
+  readonly loosens_time: number | null
 }
 
 /** Gateways of an earlier version ignore and delete an attempt that is older than this, in ms. */
 const FORMER_ATTEMPT_MS = 10_000
-
-const addressOf = ({ created_time, destination, effective_time, label }: AddressRow): WithdrawalAddress => ({
-  destination,
-  label,
-  created_time: Number(created_time),
-  effective_time: Number(effective_time)
-})
 
 const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
   Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
@@ -45,12 +31,9 @@ export const layer: Layer.Layer<
     yield* migrateWithdrawalAddresses
 
     const listOf = (user_id: string) =>
-      Effect.map(
-        sql<AddressRow>`
-          SELECT destination, label, created_time, effective_time FROM withdrawal_addresses
-          WHERE user_id = ${user_id} ORDER BY created_time, destination`,
-        (rows) => rows.map(addressOf)
-      )
+      sql<WithdrawalAddress>`
+        SELECT destination, label, created_time, effective_time FROM withdrawal_addresses
+        WHERE user_id = ${user_id} ORDER BY created_time, destination`
 
     return WithdrawalAddressStore.of({
       of: (user_id) =>
@@ -61,7 +44,7 @@ export const layer: Layer.Layer<
                 SELECT only_listed, loosens_time FROM withdrawal_rules WHERE user_id = ${user_id}`
               return {
                 only_listed: Boolean(row?.only_listed),
-                loosens_time: row?.loosens_time == null ? undefined : Number(row.loosens_time),
+                loosens_time: row?.loosens_time ?? undefined,
                 list: yield* listOf(user_id)
               }
             })

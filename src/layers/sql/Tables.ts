@@ -59,10 +59,10 @@ export interface RecordRow {
   readonly record: string
 }
 interface ListRow extends RecordRow {
-  readonly time: number | string
-  readonly id: number | string
+  readonly time: number
+  readonly id: number
 }
-const keyOf = (row: Omit<ListRow, "record">): RowKey => ({ time: Number(row.time), id: Number(row.id) })
+const keyOf = (row: Omit<ListRow, "record">): RowKey => ({ time: row.time, id: row.id })
 
 /**
  * A list as one range of one index. The columns after `id` in the index serve the filter; `covers` says whether the index
@@ -181,7 +181,7 @@ export const make = Effect.gen(function* () {
     return Effect.map(
       Effect.forEach(of, (one) => rowsOf(one, span, span.limit + 1)),
       (found) => {
-        const rows = found.flat().sort((a, b) => Number(b.time) - Number(a.time) || Number(b.id) - Number(a.id))
+        const rows = found.flat().sort((a, b) => b.time - a.time || b.id - a.id)
         return pageOf<A>(rows, span.limit)
       }
     )
