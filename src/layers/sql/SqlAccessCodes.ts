@@ -6,8 +6,9 @@ import { Array as Arr, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { AccessCode } from "../../domain/AccessCode.ts"
 import { AccessCodes, CodeExists, CodeUnusable, faultOf, WalletActivated } from "../../services/identity/AccessCodes.ts"
-import { Accounts, AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { Accounts } from "../../services/identity/Accounts.ts"
 import { SqlBoolean } from "./Dialect.ts"
+import { orUnavailable, unavailable } from "./Unavailable.ts"
 import { migrateAccessCodes } from "./migrations/access.ts"
 
 const CodeRow = Schema.Struct({
@@ -29,8 +30,6 @@ const codeOf = ({ expires_time, ...row }: typeof CodeRow.Type): AccessCode => ({
   badge: Boolean(row.badge),
   revoked: Boolean(row.revoked)
 })
-
-const unavailable = (cause: unknown) => Effect.fail(new AccountsUnavailable({ cause }))
 
 export const layer: Layer.Layer<
   AccessCodes,
@@ -61,7 +60,10 @@ export const layer: Layer.Layer<
           // of two equal codes in the batch the error names the later one
           const fresh = new Set(added.map(({ code_hash }) => code_hash))
           return yield* new CodeExists({ index: codes.findIndex(({ code_hash }) => !fresh.delete(code_hash)) })
-        }).pipe(sql.withTransaction, Effect.catchTag("SqlError", unavailable)),
+        }).pipe(
+          sql.withTransaction,
+          Effect.catchTag("SqlError", (cause) => Effect.fail(unavailable(cause)))
+        ),
 
       list: ({ after, label, limit }) => {
         const conditions = [
@@ -73,16 +75,16 @@ export const layer: Layer.Layer<
           ORDER BY created_time DESC, code_id DESC LIMIT ${limit}`.pipe(
           Effect.flatMap(readCodes),
           Effect.map((rows) => rows.map(codeOf)),
-          Effect.catch(unavailable)
+          orUnavailable
         )
       },
 
-      get: (code_id) => Effect.catch(codeWith("code_id", code_id), unavailable),
+      get: (code_id) => orUnavailable(codeWith("code_id", code_id)),
 
       revoke: (code_id) =>
         sql`UPDATE access_codes SET revoked = ${true} WHERE code_id = ${code_id} RETURNING code_id`.pipe(
           Effect.map((rows) => rows.length > 0),
-          Effect.catch(unavailable)
+          orUnavailable
         ),
 
       redeem: (code_hash, root_address, now_ms) =>
@@ -100,7 +102,10 @@ export const layer: Layer.Layer<
           if (used.length === 0)
             return yield* new CodeUnusable({ why: faultOf(yield* codeWith("code_hash", code_hash), now_ms) })
           return { badge, multiplier_bps }
-        }).pipe(sql.withTransaction, Effect.catchTags({ SqlError: unavailable, SchemaError: unavailable }))
+        }).pipe(
+          sql.withTransaction,
+          Effect.catchTag(["SqlError", "SchemaError"], (cause) => Effect.fail(unavailable(cause)))
+        )
     })
   })
 )

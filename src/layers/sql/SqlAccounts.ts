@@ -8,7 +8,6 @@ import { referralCodeOf } from "../../domain/Referral.ts"
 import { TOKEN_VALIDITY_MS } from "../../domain/Time.ts"
 import {
   Accounts,
-  AccountsUnavailable,
   type ApiKeyPatch,
   type ApiKeyRecord,
   KeyRegistered,
@@ -16,6 +15,7 @@ import {
   type User
 } from "../../services/identity/Accounts.ts"
 import { type Dialect, dialect, SqlBoolean } from "./Dialect.ts"
+import { orUnavailable, unavailable } from "./Unavailable.ts"
 import { migrateActivations } from "./migrations/access.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 
@@ -88,8 +88,6 @@ const columnsOf = ({ ip_allowlist, scopes, sub_account_addresses, ...plain }: Ap
 })
 
 const isUnique = (error: SqlError.SqlError) => error.reason._tag === "UniqueViolation"
-const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
-  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
 type Part<K extends keyof Accounts["Service"]> = Pick<Accounts["Service"], K>
 
@@ -181,9 +179,7 @@ const admission = (
       return true
     }).pipe(
       sql.withTransaction,
-      Effect.catch((error) =>
-        error === "activated" ? Effect.succeed(false) : Effect.fail(new AccountsUnavailable({ cause: error }))
-      )
+      Effect.catch((error) => (error === "activated" ? Effect.succeed(false) : Effect.fail(unavailable(error))))
     ),
   activation: (root_address) =>
     orUnavailable(
@@ -233,9 +229,7 @@ const apiKeys = (
       })}`
     }).pipe(
       sql.withTransaction,
-      Effect.catchTag("SqlError", (cause) =>
-        Effect.fail(isUnique(cause) ? new KeyRegistered() : new AccountsUnavailable({ cause }))
-      )
+      Effect.catchTag("SqlError", (cause) => Effect.fail(isUnique(cause) ? new KeyRegistered() : unavailable(cause)))
     ),
   changeApiKey: (api_key_id, patch) =>
     orUnavailable(

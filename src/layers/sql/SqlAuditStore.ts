@@ -2,15 +2,12 @@
 import { Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AuditEntry, partOf } from "../../domain/Audit.ts"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { AuditStore } from "../../services/identity/AuditStore.ts"
+import { orUnavailable } from "./Unavailable.ts"
 import { migrateAudit } from "./migrations/audit.ts"
 
 const Records = Schema.Array(Schema.Struct({ record: Schema.fromJsonString(AuditEntry) }))
 const readRecords = Schema.decodeUnknownEffect(Records)
-
-const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
-  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
 export const layer: Layer.Layer<AuditStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
   Layer.effect(

@@ -1,18 +1,15 @@
 /** Bans in SQLite or PostgreSQL. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type Ban, BanStore } from "../../services/identity/BanStore.ts"
 import { dialect } from "./Dialect.ts"
+import { orUnavailable } from "./Unavailable.ts"
 import { migrateBans } from "./migrations/users.ts"
 
 /** SQLite returns BOOLEAN as 0 and 1. */
 interface BanRow extends Omit<Ban, "banned"> {
   readonly banned: boolean | number
 }
-
-const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
-  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
 export const layer: Layer.Layer<BanStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
   Layer.effect(

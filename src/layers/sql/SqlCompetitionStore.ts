@@ -4,7 +4,6 @@ import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { CompetitionState } from "../../domain/Competition.ts"
 import type { CompetitionStatus, IneligibleReason } from "../../domain/Enumerations.ts"
 import { Scoring } from "../../domain/Scoring.ts"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import {
   type CompetitionRecord,
   CompetitionStore,
@@ -15,6 +14,7 @@ import {
   type Tally
 } from "../../services/rewards/CompetitionStore.ts"
 import { Outpaced } from "../../services/rewards/RewardStore.ts"
+import { unavailable } from "./Unavailable.ts"
 import { migrateCompetitions } from "./migrations/users.ts"
 
 /** Entries per statement, reads and writes. */
@@ -82,7 +82,6 @@ const entryOf = (row: EntryRow): Entry => ({
   multiplier_bps: row.multiplier_bps ?? undefined
 })
 
-const unavailable = (cause: unknown) => new AccountsUnavailable({ cause })
 const slugOr = (cause: SqlError.SqlError) =>
   Effect.fail(cause.reason._tag === "UniqueViolation" ? new SlugTaken() : unavailable(cause))
 

@@ -1,10 +1,10 @@
 /** Changes of credentials in SQLite or PostgreSQL, of every kind in one statement: one round trip renews a lease. */
 import { Clock, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type ChangedCredentials, CredentialChangeStore } from "../../services/identity/CredentialChangeStore.ts"
 import { SqlBoolean } from "./Dialect.ts"
 import * as Promotions from "./Promotions.ts"
+import { unavailable } from "./Unavailable.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 import { migrateBans } from "./migrations/users.ts"
 import { ApiKeyRow, apiKeyOf } from "./SqlAccounts.ts"
@@ -134,7 +134,7 @@ export const layer: Layer.Layer<
               )
             )
           ),
-          Effect.mapError((cause) => new AccountsUnavailable({ cause }))
+          Effect.mapError(unavailable)
         )
     })
   })

@@ -1,9 +1,9 @@
 /** Settings of the dead-man's switch, and absences, in SQLite or PostgreSQL. */
 import { Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { DeadMansSwitchStore, type StoredAbsence } from "../../services/trading/DeadMansSwitchStore.ts"
 import { SqlBoolean } from "./Dialect.ts"
+import { orUnavailable } from "./Unavailable.ts"
 import { migrateSwitches } from "./migrations/accounts.ts"
 
 const Row = Schema.Struct({
@@ -21,9 +21,6 @@ const readAbsence = Schema.decodeUnknownEffect(Schema.Array(AbsenceRow))
 
 /** The address in the row of the absence itself. */
 const WHOLE = ""
-
-const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
-  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
 export const layer: Layer.Layer<DeadMansSwitchStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
   Layer.effect(

@@ -1,9 +1,9 @@
 /** Referrals in SQLite or PostgreSQL. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/rewards/ReferralStore.ts"
 import { dialect } from "./Dialect.ts"
+import { orUnavailable, unavailable } from "./Unavailable.ts"
 import { migrateReferrals } from "./migrations/users.ts"
 
 interface Row {
@@ -12,13 +12,6 @@ interface Row {
   readonly since: number
 }
 const referrerOf = ({ referrer_id, since }: Row): Referrer => ({ referrer_id, since })
-
-const orUnavailable = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) =>
-  Effect.catchIf(
-    effect,
-    (error): error is SqlError.SqlError => (error as { readonly _tag?: string })._tag === "SqlError",
-    (cause) => Effect.fail(new AccountsUnavailable({ cause }))
-  ) as Effect.Effect<A, Exclude<E, SqlError.SqlError> | AccountsUnavailable>
 
 export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
   Layer.effect(
@@ -43,21 +36,22 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
                 )
               ),
         refer: (user_id, { referrer_id, since }) =>
-          orUnavailable(
-            Effect.gen(function* () {
-              // one change of the referral chains at a time, over all gateways
-              yield* alone("referrals")
-              const known = yield* referrer(user_id)
-              if (known !== undefined) return yield* new ReferrerSet({ referrer_id: known.referrer_id })
-              // walks up from the referrer: a chain that contains the user would become a loop
-              const loop = yield* sql`
+          Effect.gen(function* () {
+            // one change of the referral chains at a time, over all gateways
+            yield* alone("referrals")
+            const known = yield* referrer(user_id)
+            if (known !== undefined) return yield* new ReferrerSet({ referrer_id: known.referrer_id })
+            // walks up from the referrer: a chain that contains the user would become a loop
+            const loop = yield* sql`
                 WITH RECURSIVE chain (id) AS (
                   SELECT referrer_id FROM referrals WHERE user_id = ${referrer_id}
                   UNION SELECT referrer_id FROM referrals JOIN chain ON user_id = id
                 ) SELECT 1 FROM chain WHERE id = ${user_id}`
-              if (referrer_id === user_id || loop.length > 0) return yield* new ReferralLoop()
-              yield* sql`INSERT INTO referrals ${sql.insert({ user_id, referrer_id, since })}`
-            }).pipe(sql.withTransaction)
+            if (referrer_id === user_id || loop.length > 0) return yield* new ReferralLoop()
+            yield* sql`INSERT INTO referrals ${sql.insert({ user_id, referrer_id, since })}`
+          }).pipe(
+            sql.withTransaction,
+            Effect.catchTag("SqlError", (cause) => Effect.fail(unavailable(cause)))
           ),
         downline: (user_id) =>
           orUnavailable(

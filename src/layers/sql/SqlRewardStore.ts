@@ -3,7 +3,6 @@ import { Array as Arr, Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { RewardKind, RewardStatus } from "../../domain/Enumerations.ts"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import {
   isOtherStream,
   type NewReward,
@@ -11,6 +10,7 @@ import {
   type RewardRecord,
   RewardStore
 } from "../../services/rewards/RewardStore.ts"
+import { unavailable } from "./Unavailable.ts"
 import { migrateRewards } from "./migrations/users.ts"
 
 /** Rewards per statement. */
@@ -35,8 +35,6 @@ const recordOf = (row: Row): RewardRecord => ({
   paid_to: row.paid_to ?? undefined
 })
 const rowOf = (reward: NewReward, status: RewardStatus) => ({ ...reward, status, claimed_time: null, paid_to: null })
-
-const unavailable = (cause: unknown) => new AccountsUnavailable({ cause })
 
 export const layer: Layer.Layer<RewardStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
   Layer.effect(

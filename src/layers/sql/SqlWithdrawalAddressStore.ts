@@ -2,9 +2,9 @@
 import { Clock, Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
-import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { TooManyAddresses, WithdrawalAddressStore } from "../../services/trading/WithdrawalAddressStore.ts"
 import { dialect } from "./Dialect.ts"
+import { orUnavailable, unavailable } from "./Unavailable.ts"
 import { migrateWithdrawalAddresses } from "./migrations/withdrawals.ts"
 
 interface RulesRow {
@@ -15,9 +15,6 @@ interface RulesRow {
 
 /** Gateways of an earlier version ignore and delete an attempt that is older than this, in ms. */
 const FORMER_ATTEMPT_MS = 10_000
-
-const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
-  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
 export const layer: Layer.Layer<
   WithdrawalAddressStore,
@@ -64,7 +61,7 @@ export const layer: Layer.Layer<
           return address
         }).pipe(
           sql.withTransaction,
-          Effect.catchTag("SqlError", (cause) => Effect.fail(new AccountsUnavailable({ cause })))
+          Effect.catchTag("SqlError", (cause) => Effect.fail(unavailable(cause)))
         ),
       remove: (user_id, destination) =>
         orUnavailable(

@@ -1,0 +1,9 @@
+/** Failures of the database as the error of the stores of accounts. */
+import { Effect, type Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+
+export const unavailable = (cause: unknown) => new AccountsUnavailable({ cause })
+
+export const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
+  Effect.mapError(effect, unavailable)
