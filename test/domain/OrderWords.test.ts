@@ -66,6 +66,9 @@ describe("an order in words", () => {
     // the book may hold a part of a fill-or-kill order
     assert.strictEqual(reason({ cancel_type, time_in_force: "FOK" }), "the book could not fill all of it")
     // docs/contract/exchange.md#fill-check: no position was closed for its margin
-    assert.strictEqual(reason({ cancel_type: "CancelByCannotAffordOrderCost" }), "the account could not afford the fill")
+    assert.strictEqual(
+      reason({ cancel_type: "CancelByCannotAffordOrderCost" }),
+      "the account could not afford the fill"
+    )
   })
 })
