@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { Caller } from "../../src/domain/User.ts"
 import { Funds } from "../../src/services/trading/Funds.ts"
 import { type Command, CommandRefused } from "../../src/services/Sequencer.ts"
+import { AccountsUnavailable } from "../../src/services/identity/Accounts.ts"
 import { SubAccounts } from "../../src/services/identity/SubAccounts.ts"
 import { type Doubles, foreign, orderId, policies, root, tokenCaller, userId, v0, v1, well } from "../http/Fixture.ts"
 
@@ -281,6 +282,13 @@ describe("sub-accounts", () => {
       assert.strictEqual(reasonOf(yield* Effect.flip(subAccounts.create(bound, undefined)))[0], "InsufficientScope")
       assert.deepStrictEqual(commands[0]?.body, { type: "create_sub_account", root_address: root, index: undefined })
       assert.lengthOf(commands, 2)
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("are created without their label where it cannot be stored: a repetition would create another one", () => {
+    const { layer } = world({ accounts: { setLabel: () => Effect.fail(new AccountsUnavailable({})) } })
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepInclude(yield* subAccounts.create(tokenCaller, "alpha"), { index: 1, label: "" })
     }).pipe(Effect.provide(layer))
   })
   it.effect("are found before the read model contains them, and never if another user owns them", () => {

@@ -136,8 +136,10 @@ export class SubAccounts extends Context.Service<
               body: { type: "create_sub_account", root_address: caller.root_address, index: undefined }
             })
             const state = yield* stateOf(ack)
-            if (label !== undefined) yield* accounts.setLabel(caller.user_id, state.sub_account_address, label)
-            return recordOf(state, label ?? "")
+            if (label === undefined) return recordOf(state, "")
+            const labelled = Effect.as(accounts.setLabel(caller.user_id, state.sub_account_address, label), label)
+            // the sub-account exists: an error would let a caller create another one
+            return recordOf(state, yield* Effect.orElseSucceed(labelled, () => ""))
           }),
           change: Effect.fnUntraced(function* (caller, address, { label, frozen }) {
             if (label === undefined && frozen === undefined) {
