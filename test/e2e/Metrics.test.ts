@@ -1,4 +1,5 @@
 /** The metrics of a running exchange: requests of both paths, sockets, commands, caches and the backend. */
+import { spawnSync } from "node:child_process"
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { catalogue as ofBackend } from "../../src/backend/server/BackendMetrics.ts"
 import { catalogue } from "../../src/services/operations/MetricNames.ts"
@@ -131,4 +132,12 @@ it("exports each metric of its tables and no other", async () => {
   // without a collector nothing is sent
   const { gateway_otlp_records_total: _, ...here } = catalogue
   assert.sameMembers(names, [...Object.keys(here), ...Object.keys(ofBackend)])
+})
+
+it.skipIf(spawnSync("promtool", ["--version"]).status !== 0)("promtool finds nothing wrong with them", async () => {
+  const { status, stderr, stdout } = spawnSync("promtool", ["check", "metrics"], {
+    input: await metrics(),
+    encoding: "utf8"
+  })
+  assert.deepStrictEqual([status, stdout, stderr], [0, "", ""])
 })

@@ -7,7 +7,7 @@ import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistr
 /** Length of the windows in which the delay of the event loop is measured, in ms. */
 const WINDOW_MS = 10_000
 const RESOLUTION_MS = 50
-const QUANTILES = [0.5, 0.99, 1]
+const PERCENTILES = [50, 99, 100]
 const FDS = "/proc/self/fd"
 
 /** Open file descriptors; 0 where the system does not report them. */
@@ -44,9 +44,9 @@ export const layer: Layer.Layer<never> = Layer.effectDiscard(
     meter.gauge("process_start_time_seconds", {}, () => performance.timeOrigin / 1_000)
 
     // the last complete window
-    let delays = QUANTILES.map(() => 0)
-    QUANTILES.forEach((quantile, i) => {
-      meter.gauge("nodejs_eventloop_delay_seconds", { quantile: String(quantile) }, () => delays[i]!)
+    let delays = PERCENTILES.map(() => 0)
+    PERCENTILES.forEach((percentile, i) => {
+      meter.gauge("nodejs_eventloop_delay_seconds", { percentile: String(percentile) }, () => delays[i]!)
     })
     yield* Effect.acquireRelease(
       Effect.sync(() => {
@@ -54,8 +54,8 @@ export const layer: Layer.Layer<never> = Layer.effectDiscard(
         monitor.enable()
         const timer = setInterval(() => {
           // the monitor measures the interval between its ticks, not the delay alone
-          delays = QUANTILES.map(
-            (quantile) => Math.max(0, monitor.percentile(quantile * 100) / 1e6 - RESOLUTION_MS) / 1e3
+          delays = PERCENTILES.map(
+            (percentile) => Math.max(0, monitor.percentile(percentile) / 1e6 - RESOLUTION_MS) / 1e3
           )
           monitor.reset()
         }, WINDOW_MS)

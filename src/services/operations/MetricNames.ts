@@ -102,7 +102,7 @@ export const catalogue = {
   process_max_fds: gauge("how many it may open; only on Linux"),
   process_start_time_seconds: gauge("when the process was started, Unix time"),
   nodejs_heap_used_bytes: gauge("heap in use of the main thread"),
-  nodejs_eventloop_delay_seconds: gauge("delay of the event loop in the last ten seconds", "quantile")
+  nodejs_eventloop_delay_seconds: gauge("delay of the event loop in the last ten seconds", "percentile")
 }
 
 type Catalogue = typeof catalogue
