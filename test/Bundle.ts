@@ -11,7 +11,8 @@ import { bundle } from "../scripts/build.ts"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Bundles are two folders below the project, as dist/bin is: the gateway finds its page from there. */
 const home = join(root, "node_modules")
-const PREFIX = ".programs-"
+/** What the names of bundles begin with. */
+export const PREFIX = ".programs-"
 /** Time after which a bundle is deleted, in ms: longer than a run of the tests that uses it. */
 const KEPT_MS = 2 * 60 * 60_000
 

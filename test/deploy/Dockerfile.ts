@@ -1,7 +1,8 @@
 /** Executes a Dockerfile in an empty folder, as far as that needs no container engine: COPY and RUN. */
 import { execFileSync } from "node:child_process"
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { delimiter, dirname, join, resolve } from "node:path"
+import { PREFIX } from "../Bundle.ts"
 
 interface Stage {
   readonly folder: string
@@ -77,11 +78,12 @@ export const build = (root: string, folder: string): Image => {
       cpSync(found, inside(current(), to), { recursive: true, verbatimSymlinks: true })
     }
   }
-  /** The packages of `npm ci` here, which has the same lockfile: hard links, because an installation takes half a minute. */
+  /** The packages of `npm ci` here, which has the same lockfile: hard links, because an installation takes half a minute. Without the bundles of the tests. */
   const link = (): void => {
     const to = inside(current(), "node_modules")
     const canLink = statSync(root).dev === statSync(folder).dev
     execFileSync("cp", [canLink ? "-al" : "-a", join(root, "node_modules"), to])
+    for (const name of readdirSync(to)) if (name.startsWith(PREFIX)) rmSync(join(to, name), { recursive: true })
     // npm writes this file in place
     const lock = ".package-lock.json"
     rmSync(join(to, lock))
