@@ -445,7 +445,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a copy with entries that the database lost is built anew",
     module: "/shared/Copy.ts",
-    right: "if (onReplaced === undefined)",
+    right: "if (onReplaced === undefined && !isAccepted)",
     wrong: "if (position < 0 || onReplaced === null)",
     tests: ["test/backend/journal/shared/Standby.test.ts"]
   },

@@ -27,8 +27,8 @@ const chainOf = (directory: string, position: number): number | undefined => {
 /**
  * Opens the copy at a path until the scope closes. Waits for the database. Where the database has no journal yet, `made`
  * begins one. A copy, or a snapshot beside it, with entries that the database does not have proves that the database lost
- * them: the start fails, unless `onReplaced` is there. Then the copy is moved aside and built anew, and `onReplaced` receives
- * where it is.
+ * them: the start fails, unless `onReplaced` is there, or a restore has begun a fork before them since. Then the copy is
+ * moved aside and built anew, and `onReplaced` receives where it is.
  */
 export const open = Effect.fnUntraced(function* (
   database: JournalDatabase,
@@ -93,7 +93,10 @@ export const open = Effect.fnUntraced(function* (
         return copy === undefined ? yield* openNew : adopted(copy)
       }
       const { position, what } = lost
-      if (onReplaced === undefined)
+      const known = new Set(copy?.forks().map(({ fork }) => fork))
+      // the restore accepted the loss, at another backend
+      const isAccepted = copy !== undefined && forks.some(({ fork, position: at }) => at < position && !known.has(fork))
+      if (onReplaced === undefined && !isAccepted)
         return yield* new JournalError({
           message: `${path} has ${what} that the database of JOURNAL_URL does not have. ${RESTORED_HINT}`
         })
@@ -105,7 +108,11 @@ export const open = Effect.fnUntraced(function* (
         try: () => renameSync(folder, aside),
         catch: (cause) => new JournalError({ message: `cannot move ${folder} to ${aside}`, cause })
       })
-      onReplaced(aside)
+      if (onReplaced === undefined)
+        yield* Effect.logWarning(
+          `${path} had ${what} that a restore of the database of JOURNAL_URL has lost: it is in ${aside}, and is built anew`
+        )
+      else onReplaced(aside)
       return yield* openNew
     })
   )

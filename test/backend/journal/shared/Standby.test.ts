@@ -521,6 +521,32 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
       assert.strictEqual(known.frames.at(-1)?.fork, fork)
     })
 
+    it("is followed by the other backends after a restore at one, though their copies have lost entries", async () => {
+      const [directory, other] = [place(), place()]
+      const { first, position } = await lose(directory)
+      const standby = await backend("second", other)
+      await until("the lost entries", () => Promise.resolve(/^backend_journal_position 4$/mu.test(standby.metrics())))
+      await stop(standby)
+      await stop(first)
+      await rewind(position)
+      await restored(directory)
+      const again = await backend("first", directory)
+      await leads(again)
+      // beyond the lost position, so that only the checksum differs
+      await submitAll(again.client, [commands("new", 4)])
+      const second = await backend("second", other)
+      assert.isTrue(existsSync(join(other, "backend.4.aside", "journal.sqlite")))
+      await stop(again)
+      await leads(second)
+      assert.strictEqual(await balance(second), 6)
+      await stop(second)
+
+      // a loss that no restore has accepted
+      await rewind(3)
+      const refused = await backend("second", other).then(() => "started", String)
+      assert.match(refused, /has entries up to position 6 that the database of JOURNAL_URL does not have/u)
+    })
+
     it("is refused when a gateway has seen lost events, though no copy has them", async () => {
       const { first, position } = await lose(place())
       await stop(first)
