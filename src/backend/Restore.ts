@@ -156,7 +156,7 @@ export const restore = (dataDir: string, source: string): Effect.Effect<Restored
       },
       catch: failed
     })
-    yield* Backup.backup(source, aside)
+    yield* Effect.mapError(Backup.backup(source, aside), ({ cause }) => failed(cause))
     return yield* Effect.try({
       try: (): Restored => {
         const restored = beginFork(aside, crypto.randomUUID(), now_ms, former)

@@ -73,7 +73,7 @@ describe("a restore", () => {
     // the copy that an earlier attempt had not finished
     mkdirSync(join(directory, "restoring-2026-11-28.partial"))
     for (const source of [join(place.directory, "missing"), directory])
-      assert.match(`${await outcome(restore(directory, source))}`, /there is no journal in/u)
+      assert.match(`${await outcome(restore(directory, source))}`, /the restore failed: there is no journal in/u)
     assert.deepStrictEqual(restoring(), ["restoring"])
     assert.match(await start(), /was interrupted: run it again/u)
 

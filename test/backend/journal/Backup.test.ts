@@ -1,5 +1,5 @@
 /** A backup under the loss of power: its name says that it is complete. */
-import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { Effect } from "effect"
 import { afterEach, assert, describe, it, vi } from "vitest"
@@ -45,6 +45,17 @@ describe("a backup", () => {
     assert.includeMembers([...files], ["jwt-key.json", join("backend", "journal.sqlite")])
     for (const name of files) assert.strictEqual(statSync(join(target, name)).mode & 0o777, 0o600, name)
     for (const name of ["", "backend"]) assert.strictEqual(statSync(join(target, name)).mode & 0o777, 0o700, name)
+    place.remove()
+  })
+
+  it("that fails leaves nothing, so that it does not keep a disk full", async () => {
+    const place = temporary()
+    const dataDir = join(place.directory, "data")
+    await (await start(dataDir)).stop()
+    writeFileSync(join(dataDir, "nonces.sqlite"), "damaged".repeat(1_000))
+    const error = await Effect.runPromise(Effect.flip(Backup.backup(dataDir, join(place.directory, "backup"))))
+    assert.match(error.message, /the backup failed: cannot copy .*nonces\.sqlite: file is not a database/u)
+    assert.deepStrictEqual(readdirSync(place.directory), ["data"])
     place.remove()
   })
 })
