@@ -11,6 +11,7 @@ const FREE_CHARS = 4 * 1024
 
 const QUOTE = 34
 const COMMA = 44
+const COLON = 58
 const OPEN_ARRAY = 91
 const BACKSLASH = 92
 const CLOSE_ARRAY = 93
@@ -27,6 +28,25 @@ export const endOfString = (text: string, start: number): number => {
   }
   return text.length
 }
+
+/** Colons of a JSON text outside its strings: as many as it has keys, doubled ones counted twice. */
+const keysOfText = (text: string): number => {
+  let keys = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = endOfString(text, i)
+    else if (code === COLON) keys++
+  }
+  return keys
+}
+const keysOfValue = (value: unknown): number => {
+  if (typeof value !== "object" || value === null) return 0
+  const members = Object.values(value)
+  return members.reduce<number>((keys, member) => keys + keysOfValue(member), Array.isArray(value) ? 0 : members.length)
+}
+
+/** Whether an object of a JSON text has a key twice, of which the parsed value has the last one only. */
+export const hasDoubledKey = (text: string, value: unknown): boolean => keysOfText(text) !== keysOfValue(value)
 
 /** Whether a text is nested too deep or has too many members. Stops at the first violation. */
 export const isTooComplex = (text: string): boolean => {

@@ -1,7 +1,7 @@
 /** The messages of a client: lines of JSON, each checked before the library reads it. */
 import type { RpcMessage } from "effect/rpc"
 import * as ApiError from "../domain/ApiError.ts"
-import { isTooComplex } from "../domain/JsonShape.ts"
+import { hasDoubledKey, isTooComplex } from "../domain/JsonShape.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 import type { CallError } from "./api/Errors.ts"
 import { Rpcs } from "./api/Rpcs.ts"
@@ -30,9 +30,17 @@ const GIVEN_MAX = 64
 const isPair = (pair: unknown): boolean =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")
 
-const requestOf = (message: Record<string, unknown>): RpcMessage.RequestEncoded | RefusedCall | NoMessage => {
+const doubledKey = ApiError.ofReason("MalformedJson", {}, { message: "expected no key twice" })
+const ambiguous = ApiError.ofReason("AmbiguousAuth")
+const isAuthorization = ([name]: readonly [string, string]): boolean => name.toLowerCase() === "authorization"
+
+const requestOf = (
+  line: string,
+  message: Record<string, unknown>
+): RpcMessage.RequestEncoded | RefusedCall | NoMessage => {
   const { headers = [], id, tag } = message
   if (typeof id !== "string" && typeof id !== "number") return noMessage("id: expected a string or a number")
+  if (hasDoubledKey(line, message)) return refusedCall(id, doubledKey)
   if (typeof tag !== "string" || !Rpcs.requests.has(tag)) {
     const given = typeof tag === "string" ? tag.slice(0, GIVEN_MAX) : typeof tag
     const text = `tag: no procedure "${given}"; docs/reference/rpc.md lists them`
@@ -42,6 +50,8 @@ const requestOf = (message: Record<string, unknown>): RpcMessage.RequestEncoded 
     const text = "headers: expected an array of [name, value] pairs of strings"
     return refusedCall(id, ApiError.ofReason("InvalidField", { field: "headers" }, { message: text }))
   }
+  // the library would take the last one
+  if (headers.length > 1 && headers.filter(isAuthorization).length > 1) return refusedCall(id, ambiguous)
   const refused = refusalOf(tag, message["payload"])
   if (refused !== undefined) return refusedCall(id, refused)
   return { ...(message as object), headers } as unknown as RpcMessage.RequestEncoded
@@ -65,7 +75,7 @@ export const read = (line: string): RpcMessage.FromClientEncoded | RefusedCall |
     return noMessage("expected one JSON object a line")
   }
   const { _tag } = message as { readonly _tag?: unknown }
-  if (_tag === "Request") return requestOf(message as Record<string, unknown>)
+  if (_tag === "Request") return requestOf(line, message as Record<string, unknown>)
   if (typeof _tag !== "string" || !controls.has(_tag))
     return noMessage("_tag: expected Request, Ack, Interrupt or Ping")
   return message as RpcMessage.FromClientEncoded

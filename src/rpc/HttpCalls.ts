@@ -9,7 +9,8 @@ import { httpStatusOf } from "../domain/Reason.ts"
 import { type Budget, InboundBudget } from "../services/operations/InboundBudget.ts"
 import * as RequestBody from "../services/operations/RequestBody.ts"
 import { RequestContext } from "../services/operations/RequestContext.ts"
-import type { CallServer, Load } from "./CallServer.ts"
+import { defectText } from "./CallMessages.ts"
+import type { CallServer, Connection, Load } from "./CallServer.ts"
 
 /** Parts of an answer that its client has not read; calls behind them wait. */
 const PARTS_MAX = 16
@@ -23,7 +24,7 @@ const loadOf = (connection: object): Load => {
 }
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const { contentType } = RpcSerialization.ndjson
 
 const { details, code, message } = ApiError.ofReason("BodyTooLarge")
@@ -47,6 +48,15 @@ const bodyOf = (
         (unread) => (unread === "cut" ? Effect.interrupt : Effect.succeed(unread))
       )
 
+/** Runs the calls of a body. One that is not UTF-8 has none: other text than its client meant would be in their place. */
+const run = (connection: Connection, send: (text: string) => Effect.Effect<void>, body: Buffer | undefined) => {
+  try {
+    return connection.run(decoder.decode(body))
+  } catch {
+    return send(defectText("expected a body in UTF-8"))
+  }
+}
+
 /** Answers a request of calls. */
 export const answer = (server: CallServer) =>
   Effect.gen(function* () {
@@ -58,6 +68,7 @@ export const answer = (server: CallServer) =>
     const body = yield* bodyOf(source, NodeHttpServerRequest.toServerResponse(request), yield* InboundBudget, address)
     if (body === "too-large") return tooLarge(context?.id)
     const queue = yield* Queue.bounded<Uint8Array, Cause.Done>(PARTS_MAX)
+    const send = (text: string) => Effect.asVoid(Queue.offer(queue, encoder.encode(text)))
     const connection = server.open({
       peer: {
         address: Option.getOrUndefined(request.remoteAddress),
@@ -65,7 +76,7 @@ export const answer = (server: CallServer) =>
       },
       headers: Object.entries(request.headers) as Array<[string, string]>,
       load: loadOf(source.socket),
-      send: (text) => Effect.asVoid(Queue.offer(queue, encoder.encode(text))),
+      send,
       ended: Effect.asVoid(Queue.end(queue)),
       answered: () => {}
     })
@@ -77,7 +88,7 @@ export const answer = (server: CallServer) =>
       })
     )
     // the calls continue while the client reads the answers, which wait for room in the queue
-    yield* Effect.forkIn(Effect.andThen(connection.run(decoder.decode(body)), connection.eof), scope)
+    yield* Effect.forkIn(Effect.andThen(run(connection, send, body), connection.eof), scope)
     const first = yield* Effect.interruptible(Pull.catchDone(Queue.takeAll(queue), () => Effect.succeed([])))
     if (queue.state._tag === "Done") return HttpServerResponse.uint8Array(Buffer.concat(first), { contentType })
     return HttpServerResponse.stream(Stream.concat(Stream.fromArray(first), Stream.fromQueue(queue)), { contentType })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { endOfString, isTooComplex } from "../../src/domain/JsonShape.ts"
+import { endOfString, hasDoubledKey, isTooComplex } from "../../src/domain/JsonShape.ts"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
 
 const DEPTH = transportLimits.json_depth.figure
@@ -8,6 +8,29 @@ const MEMBERS = transportLimits.json_members.figure
 const padding = "x".repeat(5_000)
 const nested = (open: string, close: string, depth: number, within = "") =>
   `${open.repeat(depth)}"${padding}${within}"${close.repeat(depth)}`
+
+describe("a key of a JSON text", () => {
+  it("is doubled within one object only, whatever its spelling", () => {
+    const isDoubled = (text: string): boolean => hasDoubledKey(text, JSON.parse(text))
+    for (const text of [
+      '{"a":1,"a":1}',
+      '{"a":{"b":1,"b":2}}',
+      '[{"a":[{"b":1,"c":2,"b":3}]}]',
+      String.raw`{"a":1,"\u0061":2}`
+    ])
+      assert.isTrue(isDoubled(text), text)
+    for (const text of [
+      '{"a":1,"b":{"a":1}}',
+      '[{"a":1},{"a":1}]',
+      '{"a":"b:c\\"d:"}',
+      '{"a:b":":"}',
+      '{"__proto__":1}',
+      "null",
+      '"a:b"'
+    ])
+      assert.isFalse(isDoubled(text), text)
+  })
+})
 
 describe("the shape of a JSON text", () => {
   it("has a limited depth, of arrays and objects", () => {

@@ -22,7 +22,7 @@ export const refusalOf = ({ exit }: Answer): { readonly code: string; readonly d
 /** Sends one message by POST. */
 export const post = async (
   url: string,
-  body: string,
+  body: string | Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = {}
 ): Promise<{ readonly status: number; readonly answers: ReadonlyArray<Answer> }> => {
   const response = await fetch(`${url}/rpc`, { method: "POST", body, headers, signal: AbortSignal.timeout(20_000) })

@@ -67,6 +67,31 @@ describe("a call with a name that its endpoint does not take", () => {
     })
   }
 
+  it("is refused where it has two meanings: a key twice, or two tokens", async () => {
+    const { token } = world.alice
+    const one = ["authorization", `Bearer ${token}`]
+    const doubled = callOf(1, "order.create", { payload: order }, [one]).replace(
+      '"qty":"0.001"',
+      '"qty":"0.001","qty":"5"'
+    )
+    const two = callOf(2, "user.me", null, [one, ["Authorization", "Bearer another"]])
+    const calls = await RawCalls.open(world.exchange.url)
+    calls.send(doubled, two)
+    const overSocket = await calls.ends(2)
+    calls.raw.socket.destroy()
+    for (const answers of [overSocket, (await post(world.exchange.url, doubled + two)).answers]) {
+      const reasons = answers.map((answer) => refusalOf(answer)?.details.reason)
+      assert.deepStrictEqual(reasons, ["MalformedJson", "AmbiguousAuth"])
+    }
+  })
+
+  it("is refused by POST where its text is no UTF-8", async () => {
+    const text = Buffer.from(callOf(1, "market.tickers", { query: { symbol: "BTC-USDC~" } }))
+    const bytes = new Uint8Array(text.map((byte) => (byte === "~".charCodeAt(0) ? 0xff : byte)))
+    const { answers } = await post(world.exchange.url, bytes)
+    assert.deepStrictEqual(answers, [{ _tag: "Defect", defect: "expected a body in UTF-8" }])
+  })
+
   it("is accepted where REST ignores the name: a snake_case key of a body", async () => {
     const { exit } = await overHttp("order.create", { payload: { ...order, strategy_tag: "a" } })
     assert.strictEqual(exit._tag, "Success")

@@ -28,9 +28,11 @@ export const ApiErrors = Schema.Union([
 
 /** Why a call is refused, whatever its procedure. Source: docs/contract/limits.md#transports. */
 export type CallReason =
+  | "AmbiguousAuth"
   | "InternalError"
   | "InvalidField"
   | "LimitReached"
+  | "MalformedJson"
   | "NoSuchRoute"
   | "RateLimitExceeded"
   | "ShuttingDown"
