@@ -101,9 +101,6 @@ export const instruments = (state: State): Array<Instrument> => state.markets.ma
 export const subAccounts = (state: State, userId?: string): Array<SubAccount> =>
   (userId === undefined ? state.accounts : (state.users.get(userId)?.accounts ?? [])).map(Records.subAccount)
 
-const openHoldings = (account: Account) =>
-  account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
-
 /** Balances and open positions of a sub-account. */
 export const account = (state: State, address: string): GetAccountResponse | undefined => {
   const found = state.accountOf.get(address)
@@ -111,7 +108,7 @@ export const account = (state: State, address: string): GetAccountResponse | und
   const totals = Accounts.totalsOf(found)
   return {
     balances: [Records.balance(found, totals)],
-    positions: openHoldings(found).map((holding) => Records.position(holding, totals)),
+    positions: Accounts.openHoldings(found).map((holding) => Records.position(holding, totals)),
     as_of_seq: state.seq
   }
 }
@@ -138,7 +135,7 @@ export const positions = (
   if (filter.symbol !== undefined && market === undefined) return []
   return accountsOf(state, filter).flatMap((found) => {
     const totals = Accounts.totalsOf(found)
-    const holdings = market === undefined ? openHoldings(found) : [positionOrFlat(found, market)]
+    const holdings = market === undefined ? Accounts.openHoldings(found) : [positionOrFlat(found, market)]
     return holdings.map((holding) => Records.position(holding, totals))
   })
 }
@@ -174,7 +171,7 @@ export const portfolio = (state: State, userId: string): GetPortfolioResponse =>
     equity += totals.equity
     used += totals.initialMargin + totals.isolatedMargin + totals.orderMargin
     pnl += totals.unrealisedPnl
-    for (const holding of openHoldings(found)) {
+    for (const holding of Accounts.openHoldings(found)) {
       const { market, lots } = holding
       const size = Grid.scaled(market.rules.qty, lots)
       funding -= Funding.paymentOf(holding, market.predictedRate)

@@ -53,6 +53,10 @@ export interface AccountTotals extends Margin.AccountFigures {
   readonly equity: Decimal.Scaled
 }
 
+/** The open positions of an account, in the order of the markets. */
+export const openHoldings = (account: Account): Array<MarketPosition> =>
+  account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
+
 /** Totals over all markets of an account. */
 export const totalsOf = (account: Account): AccountTotals => {
   let unrealisedPnl = 0n

@@ -3,6 +3,7 @@
  * docs/contract/exchange.md#deposits-and-withdrawals.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
+import { DAY_MS } from "../../../domain/Time.ts"
 import type {
   Command,
   CommandResult,
@@ -21,7 +22,6 @@ import { findTransfer, retainTransfer } from "../state/Retention.ts"
 import { type Account, ASSET, type State } from "../state/State.ts"
 import { userOf } from "./SubAccounts.ts"
 
-const DAY_MS = 86_400_000
 /** Time until a withdrawal completes, in ms. Source: docs/contract/exchange.md#deposits-and-withdrawals. */
 const WITHDRAWAL_MS = 5000
 

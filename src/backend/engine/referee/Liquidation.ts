@@ -39,9 +39,6 @@ const bySymbol = (a: MarketPosition, b: MarketPosition): number =>
 
 const byAddress = (a: Account, b: Account): number => (a.address < b.address ? -1 : 1)
 
-const openHoldings = (account: Account): Array<MarketPosition> =>
-  account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
-
 /** Whether the equity of an Isolated position is below its maintenance margin. */
 const isBelowMaintenance = (holding: MarketPosition): boolean => {
   const figures = Accounts.figuresOf(holding)
@@ -192,7 +189,7 @@ const liquidateCross = (ctx: StepContext, account: Account): void => {
   while (true) {
     const totals = Accounts.totalsOf(account)
     if (totals.crossEquity >= totals.maintenanceMargin) return
-    const positions = openHoldings(account)
+    const positions = Accounts.openHoldings(account)
       .filter((holding) => !holding.isolated)
       .sort(bySymbol)
     let largest = positions[0]
@@ -208,14 +205,14 @@ const liquidateCross = (ctx: StepContext, account: Account): void => {
 
 const liquidate = (ctx: StepContext, account: Account): boolean => {
   let done = false
-  for (const holding of openHoldings(account).sort(bySymbol)) {
+  for (const holding of Accounts.openHoldings(account).sort(bySymbol)) {
     if (!holding.isolated || !isBelowMaintenance(holding)) continue
     liquidateIsolated(ctx, holding)
     done = true
   }
   const totals = Accounts.totalsOf(account)
   if (totals.crossEquity >= totals.maintenanceMargin) return done
-  if (!openHoldings(account).some((holding) => !holding.isolated)) return done
+  if (!Accounts.openHoldings(account).some((holding) => !holding.isolated)) return done
   liquidateCross(ctx, account)
   return true
 }
@@ -224,7 +221,7 @@ const needsLiquidation = (account: Account): boolean => {
   const totals = Accounts.totalsOf(account)
   return (
     totals.crossEquity < totals.maintenanceMargin ||
-    openHoldings(account).some((h) => h.isolated && isBelowMaintenance(h))
+    Accounts.openHoldings(account).some((h) => h.isolated && isBelowMaintenance(h))
   )
 }
 

@@ -8,6 +8,7 @@
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import * as Margin from "../../../domain/Margin.ts"
+import { MINUTE_MS } from "../../../domain/Time.ts"
 import {
   type AdlAlert,
   AdlMode,
@@ -28,7 +29,6 @@ import { retainAdlAlert, retainPoolState } from "../state/Retention.ts"
 import type { PeakSample, Pool, State } from "../state/State.ts"
 import * as Adl from "./Adl.ts"
 
-const MINUTE_MS = 60_000
 /** Length of the window of a rolling maximum, in whole minutes besides the current one. */
 const PEAK_MINUTES = 480
 /** A ratio has 8 places. */

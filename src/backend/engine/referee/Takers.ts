@@ -9,6 +9,7 @@ import { SIM_TAKERS_ROOT, userIdOf } from "../../../domain/Address.ts"
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import { OrderType, Side, TimeInForce } from "../../../proto/gateway/v1/types.ts"
+import { opposite } from "../book/OrderBook.ts"
 import type { StepContext } from "../events/StepContext.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
 import * as OrderLifecycle from "../sequencer/OrderLifecycle.ts"
@@ -108,8 +109,7 @@ const trade = (ctx: StepContext, style: Style, index: number, market: MarketStat
   const held = valueOf(market, market.markTicks, Math.abs(holding.lots))
   const grows = signed(side, holding.lots) > 0
   const fits = !grows || held + Decimal.parse("1") * BigInt(notional) <= style.positionMax
-  const other = side === Side.SIDE_BUY ? Side.SIDE_SELL : Side.SIDE_BUY
-  send(ctx, holding, fits ? side : other, notional)
+  send(ctx, holding, fits ? side : opposite(side), notional)
 }
 
 /** Runs the takers in the first Tick of a second, after the maker has quoted. */
