@@ -70,21 +70,22 @@ const balancesIn = (rows: ReadonlyArray<LastRecord>): ReadonlyArray<Balance> =>
       return balance
     })
 
+/** Repeats a read until it has a result. */
+export const untilFound = Effect.fnUntraced(function* <A, E>(
+  read: Effect.Effect<A | undefined, E>
+): Effect.fn.Return<A, E | RecordsBehind> {
+  for (let reads = 0; reads < READS_MAX; reads++) {
+    const found = yield* read
+    if (found !== undefined) return found
+    yield* Effect.sleep(PAUSE_MS)
+  }
+  return yield* new RecordsBehind()
+})
+
 export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> = Effect.gen(function* () {
   const referee = yield* Referee
   const written = yield* WrittenHistory
 
-  /** Repeats a read until it has a result. */
-  const untilFound = Effect.fnUntraced(function* <A>(
-    read: Effect.Effect<A | undefined, HistoryUnavailable>
-  ): Effect.fn.Return<A, HistoryUnavailable | RecordsBehind> {
-    for (let reads = 0; reads < READS_MAX; reads++) {
-      const found = yield* read
-      if (found !== undefined) return found
-      yield* Effect.sleep(PAUSE_MS)
-    }
-    return yield* new RecordsBehind()
-  })
   const reached = (seq: number): Effect.Effect<void, RecordsBehind> =>
     Effect.flatMap(written.reached(seq), (isReached) => (isReached ? Effect.void : new RecordsBehind()))
 

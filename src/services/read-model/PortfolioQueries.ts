@@ -21,7 +21,6 @@ import { BackendAvailability, type UnhealthyReason } from "../operations/Backend
 import type { History, HistoryUnavailable } from "../History.ts"
 import type { WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
-import { RecordsBehind } from "./LastRecords.ts"
 import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { unknownMarket } from "../markets/UnknownMarket.ts"
@@ -34,10 +33,6 @@ import type { UserStreams } from "./UserStreams.ts"
 
 /** What a read of what a credential holds fails with beside the reasons `R`. */
 type PortfolioFailure<R extends Reason = never> = DomainError<R | UnhealthyReason> | ResolveFailure | RefereeUnavailable
-
-/** Attempts, and the pause between them in ms, after the referee has closed a position whose event has not arrived. */
-const READS_MAX = 20
-const PAUSE_MS = 50
 
 const lagging = new DomainError("BackendLagging")
 
@@ -91,23 +86,21 @@ export class PortfolioQueries extends Context.Service<
       const subAccounts = yield* SubAccounts
       const markOf = yield* StreamMarks.make
 
-      const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
-        Effect.mapError(read, (error) => (error instanceof RecordsBehind ? lagging : error))
+      const accountRecords = <A, E>(read: Effect.Effect<A, E | LastRecords.RecordsBehind>) =>
+        Effect.mapError(read, (error) => (error instanceof LastRecords.RecordsBehind ? lagging : error))
 
       /** Balances and open positions of a credential of one moment, and the funding state of the positions' markets. */
-      const holdings = Effect.fnUntraced(function* (caller: Caller, addresses: ReadonlyArray<string>) {
-        for (let reads = 0; reads < READS_MAX; reads++) {
-          if (reads > 0) yield* Effect.sleep(PAUSE_MS)
-          const { balances, open } = yield* accountRecords(records.holdings(caller.user_id, addresses))
-          const positions = open.filter(({ sub_account_address }) => mayAccess(caller, sub_account_address))
-          const { portfolio } = yield* referee.portfolio(caller.user_id)
-          const funding = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
-          // otherwise the referee has closed a position whose event has not arrived
-          if (positions.every(({ symbol }) => funding.has(marketAddress(symbol))))
-            return { balances: inOrderOf(addresses, balances), positions, funding }
-        }
-        return yield* Effect.fail(lagging)
+      const readHoldings = Effect.fnUntraced(function* (caller: Caller, addresses: ReadonlyArray<string>) {
+        const { balances, open } = yield* records.holdings(caller.user_id, addresses)
+        const positions = open.filter(({ sub_account_address }) => mayAccess(caller, sub_account_address))
+        const { portfolio } = yield* referee.portfolio(caller.user_id)
+        const funding = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
+        // otherwise the referee has closed a position whose event has not arrived
+        const isOfOneMoment = positions.every(({ symbol }) => funding.has(marketAddress(symbol)))
+        return isOfOneMoment ? { balances: inOrderOf(addresses, balances), positions, funding } : undefined
       })
+      const holdings = (caller: Caller, addresses: ReadonlyArray<string>) =>
+        accountRecords(LastRecords.untilFound(readHoldings(caller, addresses)))
 
       return PortfolioQueries.of({
         balances: Effect.fnUntraced(function* (caller, sub_account_address) {
