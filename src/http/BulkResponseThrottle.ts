@@ -1,12 +1,13 @@
 /**
- * The lane of large answers: they go out in parts, one at a time, and those who ask from one address share one turn. So
- * a page of a megabyte costs the requests beside it no more than one part, however many ask for it and whether they read or not.
+ * Throttles large responses: they are sent in parts, one part at a time, and all requests of one address share one turn.
+ * So a response of a megabyte delays another request by no more than one part, however many clients request it, and
+ * whether they read it or not.
  */
 import { Deferred, Effect, Stream } from "effect"
 import { networkOf } from "../domain/Ip.ts"
 import { currentMonotonicMillis } from "../services/operations/Monotonic.ts"
 
-/** Bytes of a part: what a turn costs the others is about the copy of as many. */
+/** Bytes of a part; their copy is about the delay that a turn adds to other requests. */
 export const PART_BYTES = 64 * 1024
 /** Least time between two parts, in ms: with it, 32 MiB a second go out to all at most. */
 const PART_MS = 2

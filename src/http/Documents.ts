@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import * as Lane from "./BulkResponseThrottle.ts"
+import * as BulkResponseThrottle from "./BulkResponseThrottle.ts"
 
 export interface DocumentRequest {
   readonly path: string
@@ -38,7 +38,10 @@ const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
   })
 
 /** Serves the responses of these paths from memory, compressed for clients that accept gzip. */
-export const make = (paths: ReadonlyArray<string>, lane: Lane.BulkResponseThrottle = Lane.make()): Documents => {
+export const make = (
+  paths: ReadonlyArray<string>,
+  throttle: BulkResponseThrottle.BulkResponseThrottle = BulkResponseThrottle.make()
+): Documents => {
   const packed = new Map<string, Uint8Array>()
   return Effect.fnUntraced(function* ({ acceptEncoding, address, path }, response) {
     const { body } = response
@@ -46,9 +49,9 @@ export const make = (paths: ReadonlyArray<string>, lane: Lane.BulkResponseThrott
     const { etag, ...headers } = response.headers
     const send = (bytes: Uint8Array, more: Readonly<Record<string, string>>) => {
       const options = { contentType: body.contentType, headers: { ...headers, vary: "Accept-Encoding", ...more } }
-      return bytes.length <= Lane.PART_BYTES
+      return bytes.length <= BulkResponseThrottle.PART_BYTES
         ? HttpServerResponse.uint8Array(bytes, options)
-        : HttpServerResponse.stream(lane.stream(address, bytes), { ...options, contentLength: bytes.length })
+        : HttpServerResponse.stream(throttle.stream(address, bytes), { ...options, contentLength: bytes.length })
     }
     // its bytes: the text that they were made of would be encoded anew for each reader
     if (!acceptsGzip(acceptEncoding)) return send(body.body, etag === undefined ? {} : { etag })

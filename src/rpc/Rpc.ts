@@ -30,9 +30,9 @@ const overHttp = Effect.gen(function* () {
 const overWebSocket = Effect.gen(function* () {
   const server = yield* CallServer.make(true)
   const run = yield* FiberSet.makeRuntime<never>()
-  const lines = yield* RpcConnections
+  const connections = yield* RpcConnections
   const fork = (effect: Effect.Effect<void>, then: () => void) => void run(effect).addObserver(then)
-  yield* lines.serve((line) => new SocketCalls(server, line, fork))
+  yield* connections.serve((connection) => new SocketCalls(server, connection, fork))
   return server.protocol
 })
 

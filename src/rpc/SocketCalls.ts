@@ -11,7 +11,7 @@ const MESSAGES_PER_TURN = 64
 
 export class SocketCalls implements ConnectionCalls {
   private readonly server: CallServer
-  private readonly line: RpcConnection
+  private readonly socket: RpcConnection
   private readonly connection: Connection
   private readonly fork: (effect: Effect.Effect<void>, then: () => void) => void
   /** The beginning of a line. */
@@ -22,15 +22,19 @@ export class SocketCalls implements ConnectionCalls {
   private working = false
   private leaving = false
 
-  constructor(server: CallServer, line: RpcConnection, fork: (effect: Effect.Effect<void>, then: () => void) => void) {
+  constructor(
+    server: CallServer,
+    socket: RpcConnection,
+    fork: (effect: Effect.Effect<void>, then: () => void) => void
+  ) {
     this.server = server
-    this.line = line
+    this.socket = socket
     this.fork = fork
     this.connection = server.open({
-      peer: line.peer,
-      headers: line.headers,
+      peer: socket.peer,
+      headers: socket.headers,
       load: { inFlight: 0 },
-      send: line.send,
+      send: socket.send,
       ended: Effect.void,
       answered: () => this.settle()
     })
@@ -39,7 +43,7 @@ export class SocketCalls implements ConnectionCalls {
   take(text: string, mayRun: boolean): void {
     const end = text.lastIndexOf("\n") + 1
     if (end === 0) {
-      if (this.rest.length + text.length > UNFINISHED_MAX) return this.line.tooLarge()
+      if (this.rest.length + text.length > UNFINISHED_MAX) return this.socket.tooLarge()
       this.rest += text
     } else {
       const lines = this.rest + text.slice(0, end)
@@ -49,7 +53,7 @@ export class SocketCalls implements ConnectionCalls {
       if (refused === undefined) this.begin(lines)
       else {
         const { answers, others } = this.connection.refusals(lines, refused)
-        this.line.sendNow(answers)
+        this.socket.sendNow(answers)
         if (others !== "" && !isFull) this.begin(others)
       }
     }
@@ -89,10 +93,10 @@ export class SocketCalls implements ConnectionCalls {
     return hasEnded
   }
   private count(): void {
-    this.line.hold(this.rest.length + this.waitingLength)
+    this.socket.hold(this.rest.length + this.waitingLength)
   }
   private settle(): void {
-    if (this.leaving && !this.isBusy()) this.line.idle()
+    if (this.leaving && !this.isBusy()) this.socket.idle()
   }
 
   refuse(): void {

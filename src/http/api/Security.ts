@@ -100,6 +100,9 @@ export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess, { provid
  * The outermost check of every endpoint: takes the body in, within its limits, and turns each failure, declared or not,
  * into the error body of docs/contract/conventions.md#errors.
  */
-export class RequestBodyMiddleware extends HttpApiMiddleware.Service<RequestBodyMiddleware>()("gateway/http/Door", {
-  error: errors(...always)
-}) {}
+export class RequestBodyMiddleware extends HttpApiMiddleware.Service<RequestBodyMiddleware>()(
+  "gateway/http/RequestBodyMiddleware",
+  {
+    error: errors(...always)
+  }
+) {}

@@ -53,10 +53,10 @@ const refusal = (() => {
 export const make = (services: Services, context: Context.Context<never>, trustedProxies: number) => {
   const { admission, authenticator, budget, orders } = services
   const around = FastPath.fastPathDeps(context, trustedProxies)
-  const ways = new Map(
+  const routes = new Map(
     Object.entries(commands(orders)).map(([endpoint, handler]) => {
-      const way = FastPath.make(Api, { group: "order", endpoint }, handler, context)
-      return [way.path, { served: way.guarded(way.handled), isAlways: always.has(endpoint) }]
+      const route = FastPath.make(Api, { group: "order", endpoint }, handler, context)
+      return [route.path, { served: route.guarded(route.handled), isAlways: always.has(endpoint) }]
     })
   )
   /** The user of a token that was verified before. */
@@ -68,9 +68,9 @@ export const make = (services: Services, context: Context.Context<never>, truste
   const stateOf = (request: IncomingMessage) =>
     new RequestState(asServerRequest(new FastRequest(request)), trustedProxies)
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const way = ways.get(request.url!)
-    if (way === undefined || !isPlain(request)) return false
-    const { isAlways, served } = way
+    const route = routes.get(request.url!)
+    if (route === undefined || !isPlain(request)) return false
+    const { isAlways, served } = route
     if (!isAlways && admission.isBusy() && admission.refusesNow(userOf(request))) {
       FastPath.refuse(response, stateOf(request), refusal)
       return true

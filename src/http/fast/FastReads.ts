@@ -14,7 +14,7 @@ import type { MarketQueries } from "../../services/markets/MarketQueries.ts"
 import type { MarketView } from "../../services/markets/MarketView.ts"
 import type { MetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 import type { RateLimiter } from "../../services/operations/RateLimiter.ts"
-import * as Refusal from "../ErrorResponse.ts"
+import * as ErrorResponse from "../ErrorResponse.ts"
 import { Api } from "../api/Api.ts"
 import { taggedPaths } from "../api/EtagDocuments.ts"
 import { etagOf } from "../Etag.ts"
@@ -75,17 +75,17 @@ export const make = (services: Services, context: Context.Context<never>, truste
   const kept = new Lru<string, Kept>(KEPT_MAX)
   const lookups = meter.cache("answers")
 
-  const ways = new Map(
+  const routes = new Map(
     Object.entries(reads(markets)).map(([endpoint, handler]) => {
-      const way = FastPath.make(Api, { group: "market", endpoint }, handler, context)
-      const tagged = taggedPaths.has(way.path)
+      const route = FastPath.make(Api, { group: "market", endpoint }, handler, context)
+      const tagged = taggedPaths.has(route.path)
       const mayKeep = mayKeepAny && keepable.has(endpoint)
       const anew = Effect.withFiber((fiber) => {
         const state = Context.getUnsafe(fiber.context, CurrentRequest)
         const { url } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         // a change of the market while the response is made makes it stale at once
         const revision = view.revision()
-        return Effect.map(way.handled, (answer) => {
+        return Effect.map(route.handled, (answer) => {
           const { text } = answer as FastPath.Done
           const etag = tagged ? etagOf(text) : undefined
           if (mayKeep && state.dataAge === undefined && text.length <= KEPT_CHARS_MAX) {
@@ -95,7 +95,7 @@ export const make = (services: Services, context: Context.Context<never>, truste
           return new FastPath.Done(text, etag)
         })
       })
-      return [way.path, { served: way.guarded(anew), check: checks.of(way.endpoint) }]
+      return [route.path, { served: route.guarded(anew), check: checks.of(route.endpoint) }]
     })
   )
 
@@ -112,7 +112,7 @@ export const make = (services: Services, context: Context.Context<never>, truste
     const verdict = check(request, state)
     if (verdict !== undefined) {
       if (Effect.isEffect(verdict)) return false
-      FastPath.write(response, state, Refusal.write(state, verdict))
+      FastPath.write(response, state, ErrorResponse.write(state, verdict))
       return true
     }
     state.maxAge = maxAge
@@ -124,14 +124,14 @@ export const make = (services: Services, context: Context.Context<never>, truste
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const url = request.url!
     const query = url.indexOf("?")
-    const way = ways.get(query === -1 ? url : url.slice(0, query))
-    if (way === undefined || !isPlain(request)) return false
+    const route = routes.get(query === -1 ? url : url.slice(0, query))
+    if (route === undefined || !isPlain(request)) return false
     const found = kept.get(url)
     const isCurrent = found !== undefined && found.revision === view.revision() && !health.sequencer().unhealthy
-    if (isCurrent && again(found, way.check, request, response)) lookups.hit.add()
+    if (isCurrent && again(found, route.check, request, response)) lookups.hit.add()
     else {
       lookups.miss.add()
-      FastPath.run(request, response, way.served, around)
+      FastPath.run(request, response, route.served, around)
     }
     return true
   }

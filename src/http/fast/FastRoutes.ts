@@ -14,7 +14,7 @@ import { MarketView } from "../../services/markets/MarketView.ts"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 import { Orders } from "../../services/trading/Orders.ts"
 import { RateLimiter } from "../../services/operations/RateLimiter.ts"
-import type { BearerOrApiKey, RequestBodyMiddleware as DoorTag, PublicAccess } from "../api/Security.ts"
+import type { BearerOrApiKey, PublicAccess, RequestBodyMiddleware } from "../api/Security.ts"
 import type { HttpOptions } from "../Http.ts"
 import * as AccessChecks from "../security/AccessChecks.ts"
 import { Checks } from "../security/Checks.ts"
@@ -28,13 +28,15 @@ export class FastRoutes extends Context.Service<
     /** Serves a request, or leaves it untouched and returns false. */
     readonly offer: (request: IncomingMessage, response: ServerResponse) => boolean
   }
->()("gateway/http/Hot") {
+>()("gateway/http/FastRoutes") {
   static readonly layer = ({ trustedProxies }: HttpOptions) =>
     Layer.effect(
       FastRoutes,
       Effect.gen(function* () {
         // the context of every request: its middlewares, the clock, the loggers
-        const context = (yield* Effect.context<BearerOrApiKey | PublicAccess | DoorTag>()) as Context.Context<never>
+        const context = (yield* Effect.context<
+          BearerOrApiKey | PublicAccess | RequestBodyMiddleware
+        >()) as Context.Context<never>
         const takesCommand = FastCommands.make(
           {
             admission: yield* CommandAdmission,

@@ -53,7 +53,7 @@ const endedBy = ({ code }: ConnectionEnded): Failure => {
 
 const failure = (error: Failure | DomainError | ConnectionEnded): Failure => {
   if (!("_tag" in error)) return error
-  return error._tag === "LineEnded"
+  return error._tag === "ConnectionEnded"
     ? endedBy(error)
     : failureOf(ApiError.ofReason(error.reason, error.details, { message: error.message ?? textOf(error.reason) }))
 }
@@ -82,7 +82,7 @@ const messageOf = (text: string): Effect.Effect<unknown, Failure> => {
 }
 
 const make = Effect.gen(function* () {
-  const lines = yield* InProcessFeeds
+  const feeds = yield* InProcessFeeds
 
   const stream = <A>(
     endpoint: Opening["endpoint"],
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   ): Stream.Stream<A, Failure> =>
     Stream.unwrap(
       Effect.map(CurrentPeer, (from) =>
-        lines.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
+        feeds.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
       )
     ).pipe(
       Stream.mapEffect(messageOf),

@@ -22,7 +22,7 @@ export interface Opening {
 
 /** The server closed the connection. */
 export class ConnectionEnded {
-  readonly _tag = "LineEnded"
+  readonly _tag = "ConnectionEnded"
   /** Close code; docs/contract/websocket.md#close-codes. */
   readonly code: number
   constructor(code: number) {
