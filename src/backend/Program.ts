@@ -12,6 +12,7 @@ import { metricsPort, rows, sharedSettings, type Settings } from "./Settings.ts"
 
 export type Progress = JournalCheck.Progress
 export type Verified = JournalCheck.Verified
+export type Restored = Restore.Restored
 
 /** Serves until it is interrupted or fails; also serves metrics where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {

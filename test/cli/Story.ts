@@ -235,7 +235,11 @@ While the exchange runs:`,
 ]
 
 /** Commands after the exchange has stopped. */
-export const afterwards: ReadonlyArray<Part> = ["With a stopped backend:", { type: "gateway backend replay" }]
+export const afterwards: ReadonlyArray<Part> = [
+  "With a stopped backend:",
+  { type: "gateway backend replay" },
+  { type: "gateway backend restore copy" }
+]
 
 const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/0x[0-9a-f]{8,}/gu, "HEX"],
@@ -243,8 +247,8 @@ const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/gu, "CODE"],
   [/\b[0-9a-f]{16,}\b/gu, "HEX"],
   [/scrypt\$.*?(?=")/gsu, "HASH"],
-  // depends on the number of checkpoints so far
-  [/^(snapshots|checkpoints) .*$/gmu, "$1"],
+  // depends on the number of checkpoints and entries so far
+  [/^(snapshots|checkpoints|lost) .*$/gmu, "$1"],
   [/^ *backend\/snapshots\/.*\n/gmu, ""],
   [/-?\d+(?:\.\d+)?/gu, "NUMBER"],
   [/[ \t]+/gu, " "],

@@ -1,7 +1,8 @@
 /** `serve` and `backend`: the server programs. Their modules are loaded only when one of them runs. */
+import { basename } from "node:path"
 import { ConfigProvider, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Verified } from "../../backend/Program.ts"
+import type { Restored, Verified } from "../../backend/Program.ts"
 import { settings as backendSettings } from "../../backend/Settings.ts"
 import * as Progress from "../Progress.ts"
 import { facts, show, time } from "../Show.ts"
@@ -104,6 +105,48 @@ const backup = Command.make(
     }).pipe(withFlags({ DATA_DIR: flags.dataDir }))
 ).pipe(Command.withDescription("Copy a DATA_DIR in use, including the gateway's databases"))
 
+const lostOf = ({ lost }: Restored): string => {
+  if (lost === null) return "not known"
+  if (lost.entries === 0) return "nothing"
+  const { commands, entries, from_ms, until_ms } = lost
+  const times = from_ms === null || until_ms === null ? "" : `, from ${time(from_ms)} until ${time(until_ms)}`
+  return `entries: ${entries}, commands: ${commands}${times}`
+}
+
+const restore = Command.make(
+  "restore",
+  {
+    directory: Argument.String("directory").pipe(
+      Argument.withDescription(
+        "A backup, or another DATA_DIR; none with JOURNAL_URL, whose database was restored before"
+      ),
+      Argument.optional
+    ),
+    dataDir
+  },
+  (flags) =>
+    Effect.gen(function* () {
+      const { restore } = yield* program
+      const values = yield* backendSettings
+      const made = yield* Progress.timed("restoring", restore(values, Option.getOrUndefined(flags.directory)))
+      yield* show(made, (value, paint) =>
+        [
+          paint.green("the backup is restored"),
+          facts(
+            [
+              ["epoch", value.epoch],
+              ["fork", value.fork],
+              ["entries", `${value.entries}, last at ${time(value.at_ms)}`],
+              ["lost", lostOf(value)],
+              ["former content", value.replaced === null ? "none" : basename(value.replaced)]
+            ],
+            paint
+          )
+        ].join("\n")
+      )
+    }).pipe(withFlags({ DATA_DIR: flags.dataDir }))
+).pipe(Command.withDescription("Replace the DATA_DIR of stopped programs by a backup, and print what is lost"))
+
 export const backend = Command.make(
   "backend",
   {
@@ -119,5 +162,5 @@ export const backend = Command.make(
     }).pipe(withFlags({ BACKEND_PORT: flags.port, HOST: flags.host, DATA_DIR: flags.dataDir }))
 ).pipe(
   Command.withDescription("Serve only the backend, or work on its journal"),
-  Command.withSubcommands([verify, replay, backup])
+  Command.withSubcommands([verify, replay, backup, restore])
 )
