@@ -2,6 +2,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Decimal } from "../../domain/Decimal.ts"
+import type { Position } from "../../domain/Position.ts"
 import { CliError } from "../ErrorOutput.ts"
 import { optionally } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
@@ -54,6 +55,10 @@ const margin = Command.make(
   })
 ).pipe(Command.withDescription("Choose cross or isolated margin, while there is no position and no order"))
 
+/** An isolated position after a change of its margin, in a line. */
+export const marginText = ({ isolated_margin, liq_price, symbol }: Position): string =>
+  `${symbol} margin ${isolated_margin ?? "0"}, liquidation at ${liq_price || "no price"}`
+
 const addMargin = Command.make(
   "add-margin",
   {
@@ -71,10 +76,7 @@ const addMargin = Command.make(
         margin: input.remove ? `-${input.amount}` : input.amount
       }
     })
-    yield* show(
-      position,
-      (now) => `${now.symbol} margin ${now.position_im}, liquidation at ${now.liq_price || "no price"}`
-    )
+    yield* show(position, marginText)
   })
 ).pipe(Command.withDescription("Add margin to an isolated position, or remove some"))
 
