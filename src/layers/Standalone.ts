@@ -2,6 +2,7 @@
  * The stack for one machine: SQLite in DATA_DIR, limits in memory or in Redis, and a backend, by default the embedded one
  * in a worker thread of this process, else over gRPC. No other module of the gateway imports the embedded backend.
  */
+import { statSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer, Predicate } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
@@ -42,6 +43,9 @@ const embeddedBackend = (settings: Settings) =>
     })
   )
 
+const ACCOUNTS = "accounts.sqlite"
+const HISTORY = "history.sqlite"
+
 /** The data directory, for this gateway alone: two of them would write one read model, and see half of its changes. */
 const dataDir = (path: string) =>
   Effect.acquireRelease(
@@ -61,6 +65,18 @@ const dataDir = (path: string) =>
     (release) => Effect.sync(release)
   )
 
+const isEmpty = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
+
+/** Nothing else shows the loss: bans and revocations are not in force, and no request fails. */
+const warnOfLostAccounts = Effect.fnUntraced(function* (path: string) {
+  const accounts = join(path, ACCOUNTS)
+  if (!isEmpty(accounts) || isEmpty(join(path, HISTORY))) return
+  yield* Effect.logWarning(
+    `${accounts} is missing or empty, and is made anew: API keys, bans, revocations and used login nonces are lost. ` +
+      `Copy it from a backup: docs/operations/backup.md, "Another damaged file"`
+  )
+})
+
 /** Every port of the gateway on one machine. */
 export const layer = (settings: Settings) => {
   const optionsOf = (name: string, synchronous: "FULL" | "NORMAL") => ({
@@ -68,15 +84,15 @@ export const layer = (settings: Settings) => {
     synchronous
   })
   const database = (...options: Parameters<typeof optionsOf>) => NodeSqlite.layer(optionsOf(...options))
-  const accountsDatabase = database("accounts.sqlite", "FULL")
+  const accountsDatabase = database(ACCOUNTS, "FULL")
   const retention = Duration.millis(2 * settings.apiKeyWindowMs)
   return Layer.unwrap(
     Effect.as(
-      dataDir(settings.dataDir),
+      Effect.andThen(dataDir(settings.dataDir), warnOfLostAccounts(settings.dataDir)),
       Layer.mergeAll(
         SqlStores.history(settings).pipe(
-          Layer.provide(SqliteCommits.layer(optionsOf("history.sqlite", "NORMAL"))),
-          Layer.provide(database("history.sqlite", "NORMAL"))
+          Layer.provide(SqliteCommits.layer(optionsOf(HISTORY, "NORMAL"))),
+          Layer.provide(database(HISTORY, "NORMAL"))
         ),
         SqlStores.credentialChanges.pipe(Layer.provideMerge(SqlStores.layer), Layer.provide(accountsDatabase)),
         RedisFleet.orAlone(settings, {

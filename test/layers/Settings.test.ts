@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Config, ConfigProvider, Effect, Layer } from "effect"
+import { Config, ConfigProvider, Effect, Layer, Logger } from "effect"
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -262,6 +262,28 @@ it.effect("of a fleet name what its gateways share", () =>
     assert.include(yield* missing({}), "requires DATABASE_URL")
     assert.include(yield* missing(database), "requires BACKEND=grpc")
     assert.include(yield* missing({ ...database, BACKEND: "grpc" }), "requires JWT_SIGNING_KEY")
+  })
+)
+
+it.effect("of one machine warn of a history without accounts", () =>
+  Effect.gen(function* () {
+    const path = yield* folder
+    const lines: Array<string> = []
+    const start = Effect.gen(function* () {
+      lines.length = 0
+      // the start ends at the missing address of the backend
+      const all = yield* read({ DATA_DIR: path, BACKEND: "grpc" })
+      yield* Effect.flip(Layer.build(Standalone.layer(all)))
+      return lines.join()
+    }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])))
+    const [accounts, history] = [join(path, "accounts.sqlite"), join(path, "history.sqlite")]
+    assert.strictEqual(yield* start, "", "a new directory")
+    writeFileSync(history, "x")
+    assert.include(yield* start, `${accounts} is missing or empty`)
+    writeFileSync(accounts, "")
+    assert.include(yield* start, "Another damaged file")
+    writeFileSync(accounts, "x")
+    assert.strictEqual(yield* start, "")
   })
 )
 
