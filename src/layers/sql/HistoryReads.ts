@@ -9,7 +9,7 @@ import type { CandleKind, StreamHead } from "../../domain/Projection.ts"
 import type { SubAccountState } from "../../domain/User.ts"
 import type { ExecutionQuery, History, LastRecord, UserEvent } from "../../services/History.ts"
 import { executionRange, movementRange, orderRange } from "./HistoryRanges.ts"
-import { type RecordRow, type Tables, Where } from "./Tables.ts"
+import { decode, type RecordRow, type Tables, Where } from "./Tables.ts"
 import { eventOf } from "./UserEventLines.ts"
 
 /** Batches of a user's events per read. */
@@ -32,8 +32,6 @@ type Reads = Pick<
   | "userEvents"
   | "lastRecords"
 >
-
-const decode = <A>(row: RecordRow): A => JSON.parse(row.record) as A
 
 /** Orders, executions, movements and sub-accounts. */
 const accountReads = ({

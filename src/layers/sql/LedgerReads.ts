@@ -9,7 +9,7 @@ import type { LedgerState } from "../../domain/Ledger.ts"
 import type { OpenInterest } from "../../domain/Market.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type History, type HoursQuery, type ListQuery, type MarketsQuery, OFFSET_MAX } from "../../services/History.ts"
-import { type Ranged, type Tables, Where } from "./Tables.ts"
+import { decode, type Ranged, type Tables, Where } from "./Tables.ts"
 
 type Reads = Pick<
   History["Service"],
@@ -52,8 +52,6 @@ const ACCOUNT = "user_id, sub_account_address, hour, record"
 
 /** Most events of one engine step: how far a restart in the middle of a commit looks back. */
 const STEP_EVENTS = 65_536
-
-const decode = <A>(row: { readonly record: string }): A => JSON.parse(row.record) as A
 
 const own = ({ user_id }: Pick<ListQuery, "user_id">) => new Where().and("user_id = ?", user_id)
 

@@ -58,6 +58,16 @@ export class Where {
 export interface RecordRow {
   readonly record: string
 }
+
+/** The record of a row. Text that is no JSON is damage of the disk that the database has not noticed. */
+export const decode = <A>({ record }: RecordRow): A => {
+  try {
+    return JSON.parse(record) as A
+  } catch (cause) {
+    const advice = 'see docs/operations/backup.md, "Another damaged file"'
+    throw new Error(`the history is damaged: a record is no JSON; ${advice}`, { cause })
+  }
+}
 interface ListRow extends RecordRow {
   readonly time: number
   readonly id: number

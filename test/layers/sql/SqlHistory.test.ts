@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -401,6 +401,18 @@ describe("SqlHistory on a file", () => {
       assert.deepInclude(at, restarted)
       assert.deepStrictEqual(value, [])
       assert.strictEqual((yield* Effect.flip(ours.commit(late)))._tag, "ProjectionRefused")
+    })
+  )
+
+  it.effect("names what to do where a record is damaged and SQLite has not noticed", () =>
+    Effect.gen(function* () {
+      const filename = yield* databaseFile
+      const history = Context.get(yield* Layer.build(on(filename)), History)
+      const db = new DatabaseSync(filename)
+      db.prepare("INSERT INTO instruments (symbol, place, record) VALUES ('BTC-USDC', 1, '{')").run()
+      db.close()
+      const defect = yield* Effect.flip(Effect.sandbox(history.instruments))
+      assert.include(String(Cause.squash(defect)), 'docs/operations/backup.md, "Another damaged file"')
     })
   )
 
