@@ -487,6 +487,17 @@ describe("an exit that is amended", () => {
     assert.strictEqual(size(), "0.07")
     check()
   })
+
+  it("closes no more than the position, where a Partial one is amended above it", () => {
+    const { bench, v, m, exits, size, open, check } = setup()
+    open(BUY, "0.1")
+    ackOf(bench.stop(v, { sl: "59000", mode: PARTIAL, by: INDEX }, { sl: "0.04" }))
+    ackOf(bench.amend(v, { id: exits()[0]!.order_id }, { qty: "5" }))
+    bench.place(m, { side: BUY, qty: "1", price: "59000" })
+    bench.index(BTC, "59000")
+    assert.strictEqual(size(), "0")
+    check()
+  })
 })
 
 describe("Amendment 5: exits of a position", () => {
