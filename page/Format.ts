@@ -28,9 +28,12 @@ export const grouped = (text: string, places: number): string => {
 /** Money with two decimal places. */
 export const money = (text: string): string => grouped(text, 2)
 
+/** An amount with its sign; none for zero. */
+export const signed = (text: string, places: number): string =>
+  (text.startsWith("-") || /^0(?:\.0*)?$/u.test(text) ? "" : "+") + grouped(text, places)
+
 /** Money with its sign, for profit and loss. */
-export const gain = (text: string): string =>
-  (text.startsWith("-") || /^0(?:\.0*)?$/u.test(text) ? "" : "+") + money(text)
+export const gain = (text: string): string => signed(text, 2)
 
 /** A ratio as a percentage: 0.0123 is 1.23 %. */
 export const percent = (ratio: string, places: number): string => {

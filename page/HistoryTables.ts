@@ -51,6 +51,9 @@ const historyOf = <A>(
   }
 }
 
+/** Decimal places of fees, funding and changes of money: those of a small order are less than a cent. */
+const SMALL = 4
+
 const time = (ms: number | string): string => Format.stamp(Number(ms))
 
 export const orderHistory = (view: AccountView): History =>
@@ -71,7 +74,7 @@ export const orderHistory = (view: AccountView): History =>
       { head: "Size", of: ({ qty, symbol }) => view.qty(symbol, qty) },
       { head: "Filled", of: ({ cum_exec_qty, symbol }) => view.qty(symbol, cum_exec_qty) },
       { head: "Average", of: ({ avg_price, symbol }) => view.price(symbol, avg_price) },
-      { head: "Fee", of: ({ cum_exec_fee }) => Format.grouped(cum_exec_fee, 4) },
+      { head: "Fee", of: ({ cum_exec_fee }) => Format.grouped(cum_exec_fee, SMALL) },
       { head: "Status", of: statusOf },
       { head: "Reason", of: (order) => order.reject_message ?? cancelReason(order), tone: () => "dim" }
     ],
@@ -90,7 +93,7 @@ export const fillHistory = (view: AccountView): History =>
       { head: "Price", of: ({ exec_price, symbol }) => view.price(symbol, exec_price) },
       { head: "Size", of: ({ exec_qty, symbol }) => view.qty(symbol, exec_qty) },
       { head: "Value", of: ({ exec_value }) => Format.money(exec_value) },
-      { head: "Fee", of: ({ base_fee }) => Format.grouped(base_fee, 4) },
+      { head: "Fee", of: ({ base_fee }) => Format.grouped(base_fee, SMALL) },
       {
         head: "Closed",
         of: ({ closed_size, symbol }) => (closed_size === undefined ? "–" : view.qty(symbol, closed_size))
@@ -132,7 +135,7 @@ export const closedPnlHistory = (view: AccountView): History =>
       { head: "Exit", of: ({ avg_exit_price, symbol }) => view.price(symbol, avg_exit_price) },
       {
         head: "Fees",
-        of: ({ close_fee, open_fee }) => `${Format.grouped(open_fee, 4)} + ${Format.grouped(close_fee, 4)}`
+        of: ({ close_fee, open_fee }) => `${Format.grouped(open_fee, SMALL)} + ${Format.grouped(close_fee, SMALL)}`
       },
       {
         head: "Liquidation fee",
@@ -163,7 +166,7 @@ export const fundingHistory = (view: AccountView): History =>
       },
       { head: "Mark", of: ({ mark_price, symbol }) => view.price(symbol, mark_price) },
       { head: "Rate", of: ({ funding_rate }) => Format.percent(funding_rate, 4) },
-      { head: "Payment", of: ({ payment }) => Format.gain(payment), tone: ({ payment }) => byGain(payment) }
+      { head: "Payment", of: ({ payment }) => Format.signed(payment, SMALL), tone: ({ payment }) => byGain(payment) }
     ],
     "No funding yet. It is paid at 00:00, 08:00 and 16:00 UTC."
   )
@@ -200,8 +203,8 @@ export const moneyHistory = (view: AccountView): History => {
       { head: "Time", of: ({ timestamp }) => time(timestamp) },
       { head: "Kind", of: ({ type: each }) => types[each] },
       { head: "Market", of: ({ symbol }) => symbol ?? "–" },
-      { head: "Amount", of: ({ amount }) => Format.gain(amount), tone: ({ amount }) => byGain(amount) },
-      { head: "Balance after", of: ({ balance_after }) => Format.money(balance_after) },
+      { head: "Amount", of: ({ amount }) => Format.signed(amount, SMALL), tone: ({ amount }) => byGain(amount) },
+      { head: "Balance after", of: ({ balance_after }) => Format.grouped(balance_after, SMALL) },
       { head: "Asset", of: ({ asset }) => asset }
     ],
     "No transactions yet.",

@@ -16,6 +16,7 @@ describe("figures", () => {
   })
   it("of gains have a sign, those of nothing none", () => {
     assert.deepStrictEqual(["5", "-5", "0"].map(Format.gain), ["+5.00", "-5.00", "0.00"])
+    assert.deepStrictEqual([Format.signed("-0.00275", 4), Format.signed("0.00275", 4)], ["-0.0027", "+0.0027"])
   })
   it("of ratios are percentages", () => {
     assert.strictEqual(Format.percent("0.0123", 2), "1.23 %")

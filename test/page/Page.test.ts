@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await until("no fill is counted", async () => (await page.locator(count("Fills")).textContent(SLOW)) === "")
     await page.keyboard.press("Escape")
     await page.locator("#tab-Money").click(SLOW)
-    await shows(page, "#panel-Money tbody tr:only-child", /Transfer in.*\+100\.00.*100\.00/u)
+    await shows(page, "#panel-Money tbody tr:only-child", /Transfer in.*\+100\.0000.*100\.0000/u)
     await page.locator("#tab-Fills").click(SLOW)
     await shows(page, "#panel-Fills .empty", /No fills yet/u)
     await openWallet()
@@ -403,7 +403,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, "#panel-Closed tbody tr", /Long 0\.100/u)
     await page.locator("#tab-Money").click()
     await page.locator("#money-type").selectOption("deposit")
-    await shows(page, "#panel-Money tbody tr:only-child", /Deposit.*\+10,000\.00/u)
+    await shows(page, "#panel-Money tbody tr:only-child", /Deposit.*\+10,000\.0000/u)
 
     await checkState(page, "transactions")
 
