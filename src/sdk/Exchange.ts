@@ -1,6 +1,6 @@
 /**
  * The SDK, a client without Effect for bots: every endpoint as a function, login and signing, orders that are placed exactly once
- * despite lost connections, order books, and order events that resume after a reconnect. For Node 22 and later, and browsers.
+ * despite lost connections, order books, and order events that resume after a reconnect. For Node 20 and later, and browsers.
  *
  * ```ts
  * const exchange = await connect({ url: "http://127.0.0.1:3010", key: seedOfMyApiKey })
@@ -42,7 +42,10 @@ export interface Exchange extends Methods {
   readonly orderEvents: (options?: EventOptions) => AsyncGenerator<OrderEvent, void, undefined>
   /** A live order book of a market, with at most `depth` levels per side. */
   readonly book: (symbol: string, depth: Depth, options?: CallOptions) => Promise<LiveBook>
-  /** Ends all calls, feeds and books. */
+  /**
+   * Ends all calls, feeds and books. Their WebSockets begin a closing handshake, for which Node waits while the gateway does not
+   * respond: a program that has to end then calls `process.exit()`.
+   */
   readonly close: () => void
 }
 
