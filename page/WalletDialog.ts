@@ -165,14 +165,9 @@ const apiKeySection = (session: Session, shown: Live<boolean>): HTMLElement => {
 
 const subAccountSection = (session: Session, shown: Live<boolean>): HTMLElement => {
   const accounts = new Live<ReadonlyArray<SubAccount>>([])
+  const read = async (): Promise<void> => accounts.set((await session.api().subAccounts()).list)
   const isCurrent = ({ sub_account_address }: SubAccount): boolean =>
     sub_account_address === session.user.value?.address
-  const read = async (): Promise<void> => {
-    const { list } = await session.api().subAccounts()
-    accounts.set(list)
-    // the one that trades here was deleted
-    if (!list.some(isCurrent)) session.choose(list[0]!.sub_account_address)
-  }
   const changed =
     (act: (account: SubAccount) => Promise<unknown>) =>
     (account: () => SubAccount): (() => Promise<void>) =>
@@ -183,7 +178,11 @@ const subAccountSection = (session: Session, shown: Live<boolean>): HTMLElement 
   const freeze = changed(({ frozen, sub_account_address }) =>
     session.api().changeSubAccount(sub_account_address, { frozen: !frozen })
   )
-  const remove = changed(({ sub_account_address }) => session.api().deleteSubAccount(sub_account_address))
+  const remove = changed(async (account) => {
+    await session.api().deleteSubAccount(account.sub_account_address)
+    // the first one cannot be deleted
+    if (isCurrent(account)) session.choose(accounts.value[0]!.sub_account_address)
+  })
   const nameOf = ({ index, label: text }: SubAccount): string => (text === "" ? `Sub-account ${index}` : text)
   const list = table<SubAccount>(
     [

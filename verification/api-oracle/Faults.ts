@@ -28,9 +28,8 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "a list of positions is one event ahead of its records",
     module: "/services/read-model/PortfolioQueries.ts",
-    right: "...markOfList(shown)\n          }\n        }),\n        feeRates",
-    wrong:
-      "...markOfList(shown),\n            seq: markOfList(shown).seq + 1\n          }\n        }),\n        feeRates"
+    right: "...markOfList(shown) }\n        }),\n        feeRates",
+    wrong: "...markOfList(shown), seq: markOfList(shown).seq + 1 }\n        }),\n        feeRates"
   },
   {
     name: "a closed position is still listed",
