@@ -11,7 +11,7 @@ import type { AuthLimited, AuthRefused, AuthUnavailable } from "../services/iden
 import { READ_UNAVAILABLE } from "../services/operations/BackendAvailability.ts"
 import type { HistoryUnavailable } from "../services/History.ts"
 import type { Rate } from "../services/operations/RateLimiter.ts"
-import type { RefereeUnavailable } from "../services/Referee.ts"
+import type { RefereeError } from "../services/Referee.ts"
 import type { DomainError } from "../services/DomainError.ts"
 import type { Outpaced } from "../services/rewards/RewardStore.ts"
 import type { CommandRefused, ReadError, SubmitError } from "../services/Sequencer.ts"
@@ -27,7 +27,7 @@ export type Failure =
   | CommandRefused
   | SubmitError
   | ReadError
-  | RefereeUnavailable
+  | RefereeError
   | HistoryUnavailable
   | AccountsUnavailable
   | AuthLimited
@@ -97,7 +97,7 @@ export const refusalOf = <F extends Failure>(
 export const withRefusals = <A, E extends Failure>(state: RequestState, effect: Effect.Effect<A, E>) =>
   Effect.mapError(effect, (failure) => refusalOf(failure, state))
 
-const isFault = (failure: Failure): boolean => failure._tag === "SequencerFault"
+const isFault = (failure: Failure): boolean => failure._tag === "SequencerFault" || failure._tag === "RefereeFault"
 
 /** Maps the failures of a service to error bodies; an endpoint accepts those whose reasons it declares. */
 export const named = <A, E extends Failure, R>(

@@ -8,7 +8,7 @@ import { AdminAccess, BearerOnly, BearerOrApiKey, PublicAccess, RequiredScope } 
 import { CodeExists } from "../../src/services/identity/AccessCodes.ts"
 import { AccountsUnavailable } from "../../src/services/identity/Accounts.ts"
 import { HistoryUnavailable } from "../../src/services/History.ts"
-import { RefereeUnavailable } from "../../src/services/Referee.ts"
+import { RefereeFault, RefereeUnavailable } from "../../src/services/Referee.ts"
 import { DomainError } from "../../src/services/DomainError.ts"
 import { CommandRefused, OutcomeUnknown, SequencerFault, SequencerUnavailable } from "../../src/services/Sequencer.ts"
 import { AuthUnavailable } from "../../src/services/identity/Authenticator.ts"
@@ -89,6 +89,13 @@ const troubles: Record<string, Doubles> = {
       account: fail(new RefereeUnavailable({})),
       positions: fail(new RefereeUnavailable({})),
       portfolio: fail(new RefereeUnavailable({}))
+    }
+  },
+  "a faulty referee": {
+    referee: {
+      account: fail(new RefereeFault({})),
+      positions: fail(new RefereeFault({})),
+      portfolio: fail(new RefereeFault({}))
     }
   },
   "unhealthy backends": { health: { sequencer: unhealthy, referee: unhealthy } },

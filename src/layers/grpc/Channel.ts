@@ -161,6 +161,16 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
+/** Status codes of an unavailable backend; any other error of a read is a defect on one side. */
+const ABSENT: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.RESOURCE_EXHAUSTED,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED
+])
+/** Whether the backend of a failed read is unavailable. Source: docs/contract/boundary.md#errors. */
+export const isAbsent = ({ code }: ServiceError): boolean => ABSENT.has(code)
+
 /** Only a missing response counts as a failure of the circuit: an error status is a response. */
 const UNANSWERED: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED])
 const outcomeOf = (exit: Exit.Exit<unknown, ServiceError>): CircuitBreaker.Outcome => {

@@ -1,8 +1,8 @@
 /** The Referee port over gRPC. Source: docs/contract/boundary.md#referee. */
 import { Effect, Layer } from "effect"
 import { type PreviewMarginResponse, RefereeService } from "../../proto/gateway/v1/referee.ts"
-import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
-import { type Channel, type Endpoint, make as makeChannel } from "./Channel.ts"
+import { Referee, RefereeFault, RefereeUnavailable } from "../../services/Referee.ts"
+import { type Channel, type Endpoint, isAbsent, make as makeChannel } from "./Channel.ts"
 import type { Rpc } from "./Connection.ts"
 import { allPages } from "./Pages.ts"
 import { present } from "./Enums.ts"
@@ -30,16 +30,9 @@ const PREVIEW_MS = 1000
 export const make = (channel: Channel) => {
   const read = <Req, Res, A>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number, f: (response: Res) => A) =>
     channel.read(rpc, request, deadline_ms).pipe(
-      Effect.mapError((cause) => new RefereeUnavailable({ cause })),
+      Effect.mapError((cause) => (isAbsent(cause) ? new RefereeUnavailable({ cause }) : new RefereeFault({ cause }))),
       Effect.flatMap((response) =>
-        Effect.try({ try: () => f(response), catch: (cause) => new RefereeUnavailable({ cause }) }).pipe(
-          Effect.tapError(({ cause }) =>
-            Effect.annotateLogs(Effect.logError("a read of the backend fails"), {
-              read: rpc.path,
-              details: String(cause)
-            })
-          )
-        )
+        Effect.try({ try: () => f(response), catch: (cause) => new RefereeFault({ cause }) })
       )
     )
 
@@ -59,7 +52,7 @@ export const make = (channel: Channel) => {
             next_page_token: response.next_page_token
           })),
         ({ positions }) => positions,
-        (cause) => new RefereeUnavailable({ cause })
+        (cause) => new RefereeFault({ cause })
       ).pipe(Effect.map(({ all, as_of_seq }) => ({ positions: all, as_of_seq }))),
     portfolio: (user_id) =>
       read(RefereeService.getPortfolio, { user_id }, READ_MS, (response) => ({

@@ -21,7 +21,7 @@ import {
   SequencerUnavailable,
   type SubmitError
 } from "../../services/Sequencer.ts"
-import { type Channel, type Endpoint, make as makeChannel } from "./Channel.ts"
+import { type Channel, type Endpoint, isAbsent, make as makeChannel } from "./Channel.ts"
 import type { Rpc } from "./Connection.ts"
 import { CommandStream, type Outcome } from "./CommandStream.ts"
 import * as CommandTelemetry from "./CommandTelemetry.ts"
@@ -33,14 +33,6 @@ import { toInstrument, toLevels, toOrder, toSubAccount } from "./WireRecords.ts"
 const HEAD_MS = 1000
 const BOOK_MS = 1000
 const LIST_MS = 2000
-
-/** Status codes of an unavailable backend; any other error is a defect on one side. */
-const ABSENT: ReadonlySet<number> = new Set([
-  status.UNAVAILABLE,
-  status.RESOURCE_EXHAUSTED,
-  status.DEADLINE_EXCEEDED,
-  status.CANCELLED
-])
 
 /** Details that are integers, and are left out where they are none; all others remain text. */
 const INTEGERS: { readonly [R in Reason]?: ReadonlyArray<string> } = {
@@ -116,7 +108,7 @@ const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
 }
 
 export const readErrorOf = (error: ServiceError): ReadError =>
-  ABSENT.has(error.code) ? new SequencerUnavailable({ cause: error }) : new SequencerFault({ cause: error })
+  isAbsent(error) ? new SequencerUnavailable({ cause: error }) : new SequencerFault({ cause: error })
 
 /** A record that violates the contract is a fault of the backend, not a defect of the gateway. */
 const convert =

@@ -16,7 +16,7 @@ import { Klines } from "./Klines.ts"
 import { type Page, type SpanRequest, spanOf } from "../operations/Paging.ts"
 import { type Aged, agedReads, type MarketReason } from "./MarketQueries.ts"
 import { MarketView } from "./MarketView.ts"
-import { Referee, type RefereeUnavailable } from "../Referee.ts"
+import { Referee, type RefereeError } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
 
 export const OPEN_INTEREST_INTERVAL_DEFAULT = "5"
@@ -57,9 +57,9 @@ export class MarketHistory extends Context.Service<
     readonly pools: (request: StatesRequest) => Read<ReadonlyArray<InsurancePool>, SpanRefused | HistoryUnavailable>
     /** One per change. */
     readonly adlAlerts: (request: StatesRequest) => Read<ReadonlyArray<AdlAlert>, SpanRefused | HistoryUnavailable>
-    readonly riskTiers: (symbol: string | undefined) => Read<ReadonlyArray<RiskTier>, RefereeUnavailable>
-    readonly pool: (symbol: string) => Read<InsurancePool, RefereeUnavailable>
-    readonly adlAlert: (symbol: string) => Read<AdlAlert, RefereeUnavailable>
+    readonly riskTiers: (symbol: string | undefined) => Read<ReadonlyArray<RiskTier>, RefereeError>
+    readonly pool: (symbol: string) => Read<InsurancePool, RefereeError>
+    readonly adlAlert: (symbol: string) => Read<AdlAlert, RefereeError>
   }
 >()("gateway/services/MarketHistory") {
   static readonly layer: Layer.Layer<

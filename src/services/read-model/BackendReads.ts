@@ -5,7 +5,7 @@
 import { Effect, FiberHandle, FiberSet, type Scope } from "effect"
 import type { Instrument } from "../../domain/Market.ts"
 import type { MarketState } from "../markets/MarketState.ts"
-import { Referee } from "../Referee.ts"
+import { Referee, type RefereeError } from "../Referee.ts"
 import { type ReadError, Sequencer } from "../Sequencer.ts"
 import { backOff } from "./ProjectorBackOff.ts"
 
@@ -18,16 +18,16 @@ const BOOK_PAUSE = "50 millis"
  * Repeats a read until it succeeds. A fault of the backend is logged once: nothing else shows why its market is missing. A lost
  * connection is logged with its stream.
  */
-const insist = <A>(what: string, read: Effect.Effect<A, ReadError>): Effect.Effect<A, ReadError> =>
+const insist = <A, E extends ReadError | RefereeError>(what: string, read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     let isLogged = false
     return read.pipe(
-      Effect.tapErrorTag("SequencerFault", ({ cause }) => {
-        if (isLogged) return Effect.void
+      Effect.tapError((error: ReadError | RefereeError) => {
+        if (isLogged || (error._tag !== "SequencerFault" && error._tag !== "RefereeFault")) return Effect.void
         isLogged = true
         return Effect.annotateLogs(Effect.logError("a read of the backend fails"), {
           read: what,
-          details: String(cause)
+          details: String(error.cause)
         })
       }),
       Effect.retry(backOff)
@@ -100,8 +100,7 @@ export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, 
         return start(Effect.andThen(books, pools(found)))
       })
     )
-    const prices = referee.prices([]).pipe(
-      Effect.retry(backOff),
+    const prices = insist("prices", referee.prices([])).pipe(
       Effect.flatMap((found) => Effect.sync(() => markets.seed(found)))
     )
 

@@ -11,7 +11,7 @@ import { Effect, Schema } from "effect"
 import type { Balance, BalanceState } from "../../domain/Account.ts"
 import type { Position } from "../../domain/Position.ts"
 import type { HistoryUnavailable, LastRecord } from "../History.ts"
-import { Referee, type RefereeUnavailable } from "../Referee.ts"
+import { Referee, type RefereeError } from "../Referee.ts"
 import { type Shown, WrittenHistory } from "./WrittenHistory.ts"
 
 /** The read model did not reach the position of the referee's response in time. */
@@ -22,7 +22,7 @@ const READS_MAX = 20
 const PAUSE_MS = 50
 
 /** Why records cannot be read. */
-export type Failure = HistoryUnavailable | RefereeUnavailable | RecordsBehind
+export type Failure = HistoryUnavailable | RefereeError | RecordsBehind
 
 /** Records, and whether they contain all that this gateway had shown of the user when the read began. */
 export interface Records<A> {
@@ -96,7 +96,7 @@ export const make: Effect.Effect<LastRecords, never, WrittenHistory | Referee> =
     recordsOf: (rows: ReadonlyArray<LastRecord>) => ReadonlyArray<A>,
     readMissing: (
       missing: ReadonlyArray<string>
-    ) => Effect.Effect<{ readonly records: ReadonlyArray<A>; readonly as_of_seq: number }, RefereeUnavailable>
+    ) => Effect.Effect<{ readonly records: ReadonlyArray<A>; readonly as_of_seq: number }, RefereeError>
   ): Effect.fn.Return<Records<A> & { readonly rows: ReadonlyArray<LastRecord> }, Failure> {
     const wanted = new Set(addresses)
     const known = Effect.map(read, ({ isComplete, rows }) => {

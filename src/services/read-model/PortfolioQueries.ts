@@ -25,14 +25,14 @@ import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { unknownMarket } from "../markets/UnknownMarket.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
-import { Referee, type RefereeUnavailable } from "../Referee.ts"
+import { Referee, type RefereeError } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 import * as StreamMarks from "./StreamMarks.ts"
 import type { UserStreams } from "./UserStreams.ts"
 
 /** What a read of what a credential holds fails with beside the reasons `R`. */
-type PortfolioFailure<R extends Reason = never> = DomainError<R | UnhealthyReason> | ResolveFailure | RefereeUnavailable
+type PortfolioFailure<R extends Reason = never> = DomainError<R | UnhealthyReason> | ResolveFailure | RefereeError
 
 const lagging = new DomainError("BackendLagging")
 
@@ -55,11 +55,11 @@ export class PortfolioQueries extends Context.Service<
     readonly feeRates: (
       caller: Caller,
       symbol: string | undefined
-    ) => Effect.Effect<ReadonlyArray<FeeRate>, DomainError<UnhealthyReason | "SymbolNotFound"> | RefereeUnavailable>
+    ) => Effect.Effect<ReadonlyArray<FeeRate>, DomainError<UnhealthyReason | "SymbolNotFound"> | RefereeError>
     /** Sums exclude sub-accounts that a bound key may not access. */
     readonly portfolio: (
       caller: Caller
-    ) => Effect.Effect<Portfolio, DomainError<UnhealthyReason> | HistoryUnavailable | RefereeUnavailable>
+    ) => Effect.Effect<Portfolio, DomainError<UnhealthyReason> | HistoryUnavailable | RefereeError>
   }
 >()("gateway/services/PortfolioQueries") {
   static readonly layer: Layer.Layer<

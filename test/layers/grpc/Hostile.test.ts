@@ -136,7 +136,7 @@ describe("a read", { timeout: 60_000 }, () => {
         sub_account_address: undefined,
         symbol: undefined
       })
-      assert.strictEqual(await tagOf(held), "RefereeUnavailable")
+      assert.strictEqual(await tagOf(held), "RefereeFault")
     })
   })
 })

@@ -1,6 +1,6 @@
 /** What the reads of backends ask for, when they are repeated, and what they return. */
 import { status } from "@grpc/grpc-js"
-import { Effect, Exit, Logger, References, Scope, Stream } from "effect"
+import { Effect, Exit, Scope, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import * as GrpcPriceFeed from "../../../src/layers/grpc/GrpcPriceFeed.ts"
@@ -32,19 +32,23 @@ describe("a read of the referee", () => {
     ])
   })
 
-  it("whose response violates the contract fails, and the log names the read and the field", async () => {
-    const { referee } = recording([{ required: "NaN", available: "1", ok: true }])
-    const lines: Array<unknown> = []
-    const logger = Logger.make<unknown, void>(({ fiber, message }) => {
-      lines.push([message, fiber.getRef(References.CurrentLogAnnotations)])
-    })
-    const preview = referee.previewMargin({ sub_account_address: "0xa", symbol: "BTC-USDC", leverage: "1" })
-    const error = await Effect.runPromise(Effect.flip(preview).pipe(Effect.provide(Logger.layer([logger]))))
-    assert.strictEqual(error._tag, "RefereeUnavailable")
-    const details = 'WireError: required: "NaN" is not a decimal'
-    assert.deepStrictEqual(lines, [
-      [["a read of the backend fails"], { read: "/gateway.v1.Referee/PreviewMargin", details }]
+  it("that the referee does not answer is unavailable; another failure, or an answer that violates the contract, is its fault", async () => {
+    const query = { sub_account_address: "0xa", symbol: "BTC-USDC", leverage: "1" }
+    const tagOf = async (answer: Effect.Effect<object, { readonly code: status }>) => {
+      const referee = GrpcReferee.make({ read: () => answer } as unknown as Channel.Channel)
+      return (await Effect.runPromise(Effect.flip(referee.previewMargin(query))))._tag
+    }
+    for (const code of [status.UNAVAILABLE, status.RESOURCE_EXHAUSTED, status.DEADLINE_EXCEEDED, status.CANCELLED])
+      assert.strictEqual(await tagOf(Effect.fail({ code })), "RefereeUnavailable", status[code])
+    for (const code of [
+      status.INTERNAL,
+      status.UNKNOWN,
+      status.DATA_LOSS,
+      status.UNIMPLEMENTED,
+      status.PERMISSION_DENIED
     ])
+      assert.strictEqual(await tagOf(Effect.fail({ code })), "RefereeFault", status[code])
+    assert.strictEqual(await tagOf(Effect.succeed({ required: "NaN", available: "1", ok: true })), "RefereeFault")
   })
 
   it("of prices and of candles asks for their markets and times", async () => {
