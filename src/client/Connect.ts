@@ -42,7 +42,8 @@ export const connect = (socket: WebSocketLike, topics: Topics, options: ConnectO
       if (error.code === "RateLimitExceeded" && error.req_id === undefined) {
         disconnect(closeCodes.TooMany.code, error.message)
       }
-    }
+    },
+    onGarbage: () => disconnect(closeCodes.Internal.code, "the gateway sent text that is no frame")
   })
   topics.connection = connection
   let wasLive = false

@@ -23,6 +23,17 @@ export interface ConnectionHandlers {
   readonly now: () => number
   readonly onEvent: (frame: typeof EventFrame.Type) => void
   readonly onError: (frame: ErrorFrame) => void
+  /** Called where a text is no frame, as one of a proxy in between. */
+  readonly onGarbage: () => void
+}
+
+const frameOf = (text: string): ServerFrame | undefined => {
+  try {
+    const frame = JSON.parse(text) as ServerFrame | null
+    return typeof frame === "object" && frame !== null ? frame : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export class Connection {
@@ -51,7 +62,8 @@ export class Connection {
   receive(text: string): void {
     if (this.lost) return
     this.received_ms = this.handlers.now()
-    const frame = JSON.parse(text) as ServerFrame
+    const frame = frameOf(text)
+    if (frame === undefined) return this.handlers.onGarbage()
     if (frame.op === "event") return this.handlers.onEvent(frame)
     const req_id = typeof frame.req_id === "string" ? frame.req_id : undefined
     // first: the reply can end the connection

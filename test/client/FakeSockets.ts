@@ -45,7 +45,10 @@ export class FakeSocket implements WebSocketLike {
   }
   /** The gateway sends a frame. */
   say(frame: object): void {
-    this.emit("message", { data: JSON.stringify(frame) })
+    this.sayText(JSON.stringify(frame))
+  }
+  sayText(data: string): void {
+    this.emit("message", { data })
   }
   tell(topic: string, data: object): void {
     this.say({ op: "event", topic, server_ts_ms: 1, data })

@@ -41,6 +41,19 @@ describe("a feed that lost its connection", () => {
     })
   )
 
+  for (const text of ["<html>502 Bad Gateway</html>", "null", '"text"'])
+    it.effect(`reconnects after a pause where it received ${text}`, () =>
+      Effect.gen(function* () {
+        const gateway = new FakeGateway()
+        const feed = yield* gateway.open({ topics: ["trade.BTC-USDC"] })
+        yield* settled(() => feed.counts().connections === 1, "the connection")
+        gateway.sockets[0]!.sayText(text)
+        yield* settled(() => gateway.states.at(-1) === "lost", "the loss")
+        yield* pause
+        yield* settled(() => feed.counts().connections === 2, "the next connection")
+      })
+    )
+
   it.effect("has no sound book and no subscription until it is connected again, and passes on what follows", () =>
     Effect.gen(function* () {
       const [book, trades, tickers] = ["orderbook.50.BTC-USDC", "trade.BTC-USDC", "tickers.BTC-USDC"]

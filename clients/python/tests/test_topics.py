@@ -2,12 +2,14 @@
 
 import asyncio
 import unittest
+from types import SimpleNamespace
 from typing import Any, Dict, List, Optional, Type
 from unittest.mock import patch
 
-from trading_gateway import AsyncExchange, Environment, Fault, Limits, Live, LocalBook, Refused, Resumed, Since, errors
+from trading_gateway import AsyncExchange, Environment, Fault, FeedEvent, Limits, Live, LocalBook, Lost, Refused
+from trading_gateway import Resumed, Since, errors
 from trading_gateway._error import ExchangeError
-from trading_gateway._feed import AsyncBook, Feed
+from trading_gateway._feed import AsyncBook, Feed, Source
 from trading_gateway._topics import FAULTS_MAX, Topics
 from trading_gateway.models import OrderEvent, OrderbookEvent
 
@@ -223,6 +225,42 @@ class Refusals(unittest.TestCase):
     def test_of_many_topics_are_sent_in_frames_of_fifty(self) -> None:
         frames = Gateway(*(f"ticker.A{i}-USDC" for i in range(120))).connect()
         self.assertEqual([len(args) for args, _ in frames], [50, 50, 20])
+
+    def test_that_receive_text_without_a_frame_reconnect(self) -> None:
+        class Socket:
+            def __init__(self, text: str) -> None:
+                self.text = text
+
+            async def __aenter__(self) -> "Socket":
+                return self
+
+            async def __aexit__(self, *_: Any) -> None:
+                pass
+
+            async def send(self, text: str) -> None:
+                pass
+
+            async def recv(self) -> str:
+                return self.text
+
+        class Over(Exception):
+            pass
+
+        async def deliver(notice: FeedEvent) -> None:
+            if isinstance(notice, Lost):
+                self.assertEqual(notice.code, 1011)
+                raise Over
+
+        async def none() -> Any:
+            return None
+
+        for text in ("<html>502 Bad Gateway</html>", "null", '"text"'):
+            library = SimpleNamespace(
+                connect=lambda *_, text=text, **options: Socket(text), ConnectionClosed=Over, InvalidHandshake=Over
+            )
+            feed = Feed(Source("ws://127.0.0.1:1", Environment(), none, none), [BOOK])
+            with patch.dict("sys.modules", {"websockets": library}), self.assertRaises(Over):
+                asyncio.run(feed.run(deliver))
 
     def test_of_no_list_of_topics_fail_before_a_connection(self) -> None:
         none: Any = None

@@ -36,6 +36,7 @@ BACKOFF_EXTRA = 3
 RENEWALS_MAX = 2
 """Renewed credentials that are tried in a row; after another refusal the feed ends."""
 LOST = 1006
+INTERNAL = 1011
 BACKEND_LOST = 1013
 NOT_AUTHENTICATED = 4001
 REFUSED = 4003
@@ -60,6 +61,21 @@ class _End(NamedTuple):
     code: int
     reason: str
     was_live: bool = False
+
+
+class _NoFrame(Exception):
+    """A text that is no frame, as one of a proxy in between."""
+
+
+async def _frame_of(socket: Any) -> Dict[str, Any]:
+    """The next frame of a socket."""
+    try:
+        frame = json.loads(await socket.recv())
+    except ValueError:
+        raise _NoFrame from None
+    if not isinstance(frame, dict):
+        raise _NoFrame
+    return frame
 
 
 class Feed:
@@ -117,6 +133,8 @@ class Feed:
             code, reason = (LOST, "") if error.rcvd is None else (error.rcvd.code, error.rcvd.reason)
             # faulty data is not repaired by an immediate reconnect, so the back-off goes on
             return _End(code, reason or "connection lost", self.topics.is_live)
+        except _NoFrame:
+            return _End(INTERNAL, "the gateway sent text that is no frame")
         except (OSError, EOFError, asyncio.TimeoutError, websockets.InvalidHandshake) as error:
             return _End(LOST, str(error) or type(error).__name__)
         finally:
@@ -132,7 +150,7 @@ class Feed:
             if auth is None:
                 return _End(REFUSED, "log in first")
             await socket.send(json.dumps({"op": "auth", "req_id": "auth", **auth}))
-            reply = json.loads(await socket.recv())
+            reply = await _frame_of(socket)
             if not (reply["op"] == "auth" and reply["success"]):
                 return _End(BACKEND_LOST if reply.get("code") in PASSING else REFUSED, reply.get("message", ""))
         topics.connected()
@@ -140,7 +158,7 @@ class Feed:
             for frame in topics.outgoing:
                 await socket.send(json.dumps(frame))
             topics.outgoing.clear()
-            topics.receive(json.loads(await socket.recv()))
+            topics.receive(await _frame_of(socket))
             for event in topics.events:
                 await deliver(event)
             topics.events.clear()
