@@ -38,9 +38,9 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a switch that is set again while the user is absent stays done",
-    module: "/trading/DeadMansSwitch.ts",
-    right: "absence.done.delete(sub_account_address)",
-    wrong: "",
+    module: "/trading/Absence.ts",
+    right: "began_ms: undefined, canceled: false, isSaved: false })",
+    wrong: "began_ms: undefined, canceled: this.windowOf(address).canceled, isSaved: false })",
     tests: ["test/services/trading/DeadMansSwitch.test.ts"]
   },
   {
@@ -508,7 +508,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "the absences of before a restart are not read",
     module: "/trading/DeadMansSwitch.ts",
-    right: "if (absence.isUnread) yield* restore(user_id, absence)",
+    right: 'if (absence.inStore === "unread") yield* restore(user_id, absence)',
     wrong: "",
     tests: ["test/services/trading/DeadMansSwitch.test.ts"]
   },

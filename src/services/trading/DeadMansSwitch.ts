@@ -19,9 +19,10 @@ import { Ids } from "../operations/Ids.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Presence } from "../operations/Presence.ts"
-import { Sequencer, type SubmitError } from "../Sequencer.ts"
+import { type Command, Sequencer, type SubmitError } from "../Sequencer.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
-import { DeadMansSwitchStore, type StoredAbsence } from "./DeadMansSwitchStore.ts"
+import { Absence } from "./Absence.ts"
+import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
 
 /** Back-off: 100 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
@@ -31,32 +32,32 @@ const STORE_MS = SECOND_MS
 /** Time after a start in which no continued window ends, in ms. */
 export const RESTART_MS = 3 * SECOND_MS
 
-/** A period without a private connection of a user. Times are monotonic, so that no step of the wall clock cancels orders. */
-class Absence {
-  began_ms: number
-  /** No window ends before: the gateway started in this absence. */
-  notBefore_ms = 0
-  /** Later starts of windows, by sub-account: their settings changed during the absence. */
-  readonly later = new Map<string, number>()
-  /** Sub-accounts whose orders were canceled. */
-  readonly done = new Set<string>()
-  /** Sub-accounts whose window the store does not have as it is. */
-  readonly unsaved = new Set<string>()
-  /** Starts of windows as the store had them last, monotonic and in Unix ms, by sub-account. */
-  readonly stored = new Map<string, { readonly start_ms: number; readonly began_ms: number }>()
-  /** Whether the store has to be read first. */
-  isUnread: boolean
-  /** Whether the store holds this absence, and whether it may hold one of this user. */
-  isStored = false
-  mayBeStored: boolean
+/** An absent user. */
+interface Absent {
+  readonly absence: Absence
   /** One write at a time. */
-  readonly alone = Semaphore.makeUnsafe(1)
-
-  constructor(began_ms: number, isFromStart: boolean) {
-    this.began_ms = began_ms
-    this.isUnread = this.mayBeStored = isFromStart
-  }
+  readonly alone: Semaphore.Semaphore
 }
+const absentFrom = (began_ms: number, inStore: "unread" | "none"): Absent => ({
+  absence: new Absence(began_ms, inStore),
+  alone: Semaphore.makeUnsafe(1)
+})
+
+const cancelOf = (user_id: string, sub_account_address: string, command_id: string): Command => ({
+  command_id,
+  user_id,
+  sub_account_address,
+  body: {
+    type: "cancel_all",
+    cancel_all: {
+      symbol: undefined,
+      side: undefined,
+      order_filter: "All",
+      reduce_only: undefined,
+      cancel_type: "CancelByDcp"
+    }
+  }
+})
 
 export class DeadMansSwitch extends Context.Service<
   DeadMansSwitch,
@@ -84,30 +85,15 @@ export class DeadMansSwitch extends Context.Service<
       const store = yield* DeadMansSwitchStore
       const subAccounts = yield* SubAccounts
 
-      const absences = new Map<string, Absence>()
+      const absents = new Map<string, Absent>()
       const countdowns = yield* FiberMap.make<string>()
       const run = yield* FiberMap.runtime(countdowns)<never>()
 
       const logged = (what: string) => (error: AccountsUnavailable | SubmitError) =>
         Effect.logWarning(`dead-man's switch: ${what}`, error)
 
-      const cancelAll = Effect.fnUntraced(function* (user_id: string, sub_account_address: string, command_id: string) {
-        const cancel_type = "CancelByDcp" as const
-        const command = {
-          command_id,
-          user_id,
-          sub_account_address,
-          body: {
-            type: "cancel_all" as const,
-            cancel_all: {
-              symbol: undefined,
-              side: undefined,
-              order_filter: "All" as const,
-              reduce_only: undefined,
-              cancel_type
-            }
-          }
-        }
+      const cancelAll = Effect.fnUntraced(function* (command: Command) {
+        const { sub_account_address } = command
         const ack = yield* sequencer.submit(command).pipe(
           Effect.tapError(logged(`orders of ${sub_account_address} not canceled`)),
           // a deleted sub-account, without orders
@@ -124,109 +110,71 @@ export class DeadMansSwitch extends Context.Service<
       const monotonicOf = (wall_ms: number) =>
         monotonicMillis(clock) - Math.max(0, clock.currentTimeMillisUnsafe() - wall_ms)
 
-      /** Writes the store until it succeeds. A write that has begun ends before the next one of the absence begins. */
-      const writing = (absence: Absence, write: Effect.Effect<void, AccountsUnavailable>) =>
-        absence.alone
+      /** Writes the store until it succeeds. A write of a user that has begun ends before the next one begins. */
+      const writing = ({ alone }: Absent, write: Effect.Effect<void, AccountsUnavailable>) =>
+        alone
           .withPermits(1)(Effect.uninterruptible(write))
           .pipe(Effect.tapError(logged("absence not stored")), Effect.retry(backOff), Effect.orDie)
       /** Stores an absence and the windows that have changed. */
-      const save = (user_id: string, absence: Absence) =>
+      const save = (user_id: string, absent: Absent) =>
         writing(
-          absence,
+          absent,
           Effect.gen(function* () {
+            const { absence } = absent
             // connections that end with the gateway are no evidence of absence
-            if (lifecycle.isStopping() && !absence.isStored) return
-            absence.mayBeStored = true
-            if (!absence.isStored) yield* store.absent(user_id, wallOf(absence.began_ms))
-            absence.isStored = true
-            if (absence.unsaved.size === 0) return
-            for (const sub_account_address of absence.unsaved) {
-              absence.unsaved.delete(sub_account_address)
-              const start_ms = absence.later.get(sub_account_address) ?? absence.began_ms
-              const known = absence.stored.get(sub_account_address)
-              // a start that is known is not converted again, because the wall clock may have been set
-              const began_ms = known?.start_ms === start_ms ? known.began_ms : wallOf(start_ms)
-              const canceled = absence.done.has(sub_account_address)
-              absence.stored.set(sub_account_address, { start_ms, began_ms })
+            if (lifecycle.isStopping() && absence.inStore !== "this") return
+            if (absence.inStore !== "this") {
+              absence.inStore = "perhaps"
+              yield* store.absent(user_id, wallOf(absence.start_ms))
+              absence.inStore = "this"
+            }
+            const unsaved = absence.unsaved()
+            if (unsaved.length === 0) return
+            for (const address of unsaved) {
               yield* store
-                .window(user_id, { sub_account_address, began_ms, canceled })
-                .pipe(Effect.tapError(() => Effect.sync(() => absence.unsaved.add(sub_account_address))))
+                .window(user_id, absence.save(address, wallOf))
+                .pipe(Effect.tapError(() => Effect.sync(() => absence.unsave(address))))
             }
             // a window that another gateway began meanwhile was not overwritten
             const stored = yield* store.absence(user_id)
-            if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
+            if (stored !== undefined) absence.merge(stored, monotonicOf)
           })
         )
-      const forget = (user_id: string, absence: Absence) => writing(absence, store.present(user_id))
-      /** Continues an absence that was stored before this gateway started. */
+      const forget = (user_id: string, absent: Absent) => writing(absent, store.present(user_id))
       const restore = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
         const stored = yield* store
           .absence(user_id)
           .pipe(Effect.tapError(logged("absence not read")), Effect.retry(backOff), Effect.orDie)
-        absence.isUnread = false
-        if (stored === undefined) return
-        absence.isStored = true
-        absence.began_ms = monotonicOf(stored.began_ms)
-        absence.notBefore_ms = monotonicMillis(clock) + RESTART_MS
-        // a setting that has changed meanwhile counts
-        mergeWindows(absence, stored, (address) => !absence.later.has(address))
+        if (stored === undefined) absence.inStore = "perhaps"
+        else absence.continue(stored, monotonicOf, monotonicMillis(clock) + RESTART_MS)
       })
-      /** Takes over the windows that other gateways have begun, and the cancels that they have sent. */
-      const mergeWindows = (
-        absence: Absence,
-        { windows }: StoredAbsence,
-        isOpen: (address: string) => boolean
-      ): void => {
-        for (const { began_ms, canceled, sub_account_address: address } of windows) {
-          if (!isOpen(address)) continue
-          if (absence.stored.get(address)?.began_ms !== began_ms) {
-            const start_ms = Math.max(absence.began_ms, monotonicOf(began_ms))
-            absence.stored.set(address, { start_ms, began_ms })
-            absence.later.set(address, start_ms)
-            absence.done.delete(address)
-          }
-          if (canceled) absence.done.add(address)
-        }
-      }
       /** The settings and windows that other gateways may have changed; those that are not read stay as they are known. */
       const refresh = Effect.fnUntraced(function* (user_id: string, absence: Absence, known: ReadonlyArray<Switch>) {
         const settings = yield* Effect.orElseSucceed(store.of(user_id), () => known)
         // until this absence is stored, the store may have an earlier one, with its cancels
-        if (!absence.isStored) return settings
+        if (absence.inStore !== "this") return settings
         const stored = yield* Effect.orElseSucceed(store.absence(user_id), () => undefined)
-        if (stored !== undefined) mergeWindows(absence, stored, (address) => !absence.unsaved.has(address))
+        if (stored !== undefined) absence.merge(stored, monotonicOf)
         return settings
       })
 
-      /** The enabled window that ends next; undefined if no orders are left to cancel. */
-      const nextOf = (absence: Absence, settings: ReadonlyArray<Switch>) =>
-        settings
-          .filter(({ enabled, sub_account_address }) => enabled && !absence.done.has(sub_account_address))
-          .map(({ sub_account_address: address, time_window }) => ({
-            address,
-            at_ms: Math.max(
-              absence.notBefore_ms,
-              (absence.later.get(address) ?? absence.began_ms) + time_window * SECOND_MS
-            )
-          }))
-          .sort((a, b) => a.at_ms - b.at_ms)[0]
-
       /** Waits for each window, the shortest first, until no orders are left to cancel. */
-      const countdown = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
+      const countdown = Effect.fnUntraced(function* (user_id: string, absent: Absent) {
+        const { absence } = absent
         let settings = yield* store
           .of(user_id)
           .pipe(Effect.tapError(logged("settings not read")), Effect.retry(backOff), Effect.orDie)
         const isAnyEnabled = () => settings.some(({ enabled }) => enabled)
         if (isAnyEnabled()) {
-          if (absence.isUnread) yield* restore(user_id, absence)
-          if (!absence.isStored || absence.unsaved.size > 0)
-            yield* Effect.forkChild(Effect.delay(save(user_id, absence), absence.unsaved.size > 0 ? 0 : STORE_MS))
+          if (absence.inStore === "unread") yield* restore(user_id, absence)
+          if (!absence.isSaved)
+            yield* Effect.forkChild(Effect.delay(save(user_id, absent), absence.unsaved().length > 0 ? 0 : STORE_MS))
         }
         // a repeated cancel of a window has the id of the first one
         let attempt = { address: "", at_ms: 0, command_id: "" }
         /** Waits for the next window and cancels its orders; false: the countdown is over. */
         const next = Effect.gen(function* () {
-          const waited = nextOf(absence, settings)
+          const waited = absence.next(settings)
           if (waited === undefined) return false
           yield* Effect.sleep(Math.max(0, waited.at_ms - monotonicMillis(clock)))
           // a connection to another gateway makes the user present, which ends this countdown
@@ -234,39 +182,38 @@ export class DeadMansSwitch extends Context.Service<
           // a gateway that is shutting down closes all connections, which is no evidence of absence
           if (lifecycle.isStopping()) return false
           settings = yield* refresh(user_id, absence, settings)
-          const due = nextOf(absence, settings)
+          const due = absence.next(settings)
           if (due === undefined || due.at_ms > monotonicMillis(clock)) return true
           if (due.address !== attempt.address || due.at_ms !== attempt.at_ms)
             attempt = { ...due, command_id: yield* ids.uuid }
-          yield* cancelAll(user_id, due.address, attempt.command_id)
-          absence.done.add(due.address)
-          absence.unsaved.add(due.address)
-          yield* save(user_id, absence)
+          yield* cancelAll(cancelOf(user_id, due.address, attempt.command_id))
+          absence.cancel(due.address)
+          yield* save(user_id, absent)
           return true
         })
         // each attempt begins with a fresh read: the setting may have changed since the last one
         const nextCanceled = next.pipe(Effect.retry(backOff), Effect.orDie)
         while (isAnyEnabled()) if (!(yield* nextCanceled)) return
-        absences.delete(user_id)
-        if (absence.mayBeStored) yield* forget(user_id, absence)
+        absents.delete(user_id)
+        if (absence.inStore !== "none") yield* forget(user_id, absent)
       })
 
-      const begin = (user_id: string, isFromStart = false): Absence => {
-        const known = absences.get(user_id)
+      const begin = (user_id: string, inStore: "unread" | "none" = "none"): Absent => {
+        const known = absents.get(user_id)
         if (known !== undefined) return known
-        const absence = new Absence(monotonicMillis(clock), isFromStart)
-        absences.set(user_id, absence)
-        return absence
+        const absent = absentFrom(monotonicMillis(clock), inStore)
+        absents.set(user_id, absent)
+        return absent
       }
-      const start = (user_id: string, isFromStart?: boolean): void =>
-        void run(user_id, countdown(user_id, begin(user_id, isFromStart)))
+      const start = (user_id: string, inStore?: "unread"): void =>
+        void run(user_id, countdown(user_id, begin(user_id, inStore)))
 
       yield* presence.watch((user_id, here) => {
         if (!here) return start(user_id)
-        const absence = absences.get(user_id)
-        absences.delete(user_id)
+        const absent = absents.get(user_id)
+        absents.delete(user_id)
         // replacing the countdown interrupts it
-        if (absence?.mayBeStored === true) run(user_id, forget(user_id, absence))
+        if (absent !== undefined && absent.absence.inStore !== "none") run(user_id, forget(user_id, absent))
         else if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
       })
       // after a start no user is connected yet
@@ -276,8 +223,8 @@ export class DeadMansSwitch extends Context.Service<
         Effect.orDie,
         Effect.map((users) => {
           for (const user_id of users) {
-            if (!presence.isPresent(user_id)) start(user_id, true)
-            else run(user_id, forget(user_id, new Absence(0, true)))
+            if (!presence.isPresent(user_id)) start(user_id, "unread")
+            else run(user_id, forget(user_id, absentFrom(0, "unread")))
           }
         }),
         Effect.forkScoped
@@ -293,10 +240,7 @@ export class DeadMansSwitch extends Context.Service<
           const setting = { sub_account_address, enabled, time_window: time_window ?? WINDOW_S_DEFAULT }
           const stored = Effect.sync(() => {
             if (presence.isPresent(caller.user_id)) return
-            const absence = begin(caller.user_id)
-            absence.done.delete(sub_account_address)
-            absence.later.set(sub_account_address, monotonicMillis(clock))
-            absence.unsaved.add(sub_account_address)
+            begin(caller.user_id).absence.restart(sub_account_address, monotonicMillis(clock))
             start(caller.user_id)
           })
           // a stored switch counts, also if its caller leaves before the response
