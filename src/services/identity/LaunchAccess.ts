@@ -62,7 +62,9 @@ export class LaunchAccess extends Context.Service<
           gate: options.mode === "closed" ? gate : undefined,
           isWhitelisted: accounts.isWhitelisted,
           setWhitelisted: (root_address, whitelisted) =>
-            Effect.tap(accounts.setWhitelisted(root_address, whitelisted), () =>
+            // a write that fails or whose caller leaves may have had its effect
+            Effect.ensuring(
+              accounts.setWhitelisted(root_address, whitelisted),
               Effect.sync(() => {
                 changes++
                 found.delete(root_address)

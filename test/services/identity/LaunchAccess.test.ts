@@ -59,6 +59,27 @@ describe("Admission", () => {
     }).pipe(Effect.provide(SqliteStores.accounts))
   )
 
+  it.effect("refuses a wallet whose removal was written, though its caller left before the response", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const writing = new Stop()
+      const stopping = Layer.succeed(Accounts, {
+        ...accounts,
+        setWhitelisted: (root, whitelisted) =>
+          Effect.tap(accounts.setWhitelisted(root, whitelisted), () => writing.here)
+      })
+      yield* accounts.setWhitelisted("0x1", true)
+      yield* Effect.gen(function* () {
+        const admission = yield* LaunchAccess
+        assert.isTrue(yield* passes("0x1"))
+        const removal = yield* Effect.forkChild(admission.setWhitelisted("0x1", false))
+        yield* writing.reached
+        yield* Fiber.interrupt(removal)
+        assert.isFalse(yield* passes("0x1"))
+      }).pipe(Effect.provide(Layer.provide(LaunchAccess.layer({ mode: "closed" }), stopping)))
+    }).pipe(Effect.provide(SqliteStores.accounts))
+  )
+
   it.effect("applies a removal by another gateway within five seconds", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
