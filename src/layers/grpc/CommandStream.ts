@@ -11,8 +11,8 @@
  * (docs/contract/authentication.md#fresh-gateways). The sequencer refuses it if its turn begins too long after the last read
  * of changes: `not_after_ms`, on the stream's clock.
  *
- * New commands fail fast in two cases: no stream has been open for {@link ABSENT_MS_MAX}, or the open stream lets a command
- * expire and returns no result meanwhile. Two exceptions are always tried: one probe command at a time, and cancels
+ * New commands fail fast in two cases ({@link SubmitHealth}): no stream has been open for a second, or the open stream lets a
+ * command expire and returns no result meanwhile. Two exceptions are always tried: one probe command at a time, and cancels
  * (docs/contract/boundary.md#lagging). When the liveness probe finds the sequencer silent, all pending commands get their
  * outcome at once, and everything but cancels fails fast.
  */
@@ -28,6 +28,7 @@ import { WireReader } from "../../node/WireReader.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 import type { Grant, GrantEnd } from "../../domain/Grant.ts"
 import { StreamClock } from "./StreamClock.ts"
+import { SubmitHealth } from "./SubmitHealth.ts"
 import { type Channel, SILENCE_MS_MAX } from "./Channel.ts"
 import { type CallStream, RECONNECT_MS_MAX, RECONNECT_MS_MIN, type Rpc } from "./Connection.ts"
 
@@ -46,14 +47,10 @@ export const DEADLINE_STEP_MS = 50
  * meanwhile are read before a command expires.
  */
 const STEP_MS_MAX = 500
-/** Time without a stream after which commands fail fast, and for which a stream is open before it counts as accepted, in ms. */
-export const ABSENT_MS_MAX = 1000
 /** Longest wait for the first reading of a stream's clock, in ms; without one the sequencer has no such clock. */
 export const CLOCK_WAIT_MS = 500
 /** Time in which a backend ends a stream that is left for another backend's, in ms. */
 export const LEAVE_MS = 1000
-/** Time for which an expired command is evidence that commands cannot be submitted, in ms. Then new ones are needed to find out. */
-export const EVIDENCE_MS_MAX = 30_000
 
 export type Outcome =
   | CommandResult["outcome"]
@@ -157,18 +154,7 @@ export class CommandStream {
   private closed = false
   private failures = 0
   private batch = 0
-  /** When the stream was lost; Infinity while one is open. */
-  private absentSince = performance.now()
-  /** When the open stream was opened; Infinity without one, -Infinity after a result on it. */
-  private opened_ms = Infinity
-  /** When a written command last expired with no result since its write. */
-  private stuck_ms = -Infinity
-  /** Since when no command can be submitted; undefined: commands can be submitted. */
-  private downSince: number | undefined = performance.now()
-  /** When the last result arrived. */
-  private answered_ms = 0
-  /** Whether a written command expired with no result on any stream since it was written. */
-  private stuck = false
+  private readonly health = new SubmitHealth(performance.now())
   /** The one command that is tried while others fail fast. */
   private probe: Pending | undefined
 
@@ -192,7 +178,7 @@ export class CommandStream {
 
   /** Time for which no command could be submitted, in ms; 0: commands can be submitted, as far as the last ones show. */
   get down_ms(): number {
-    return this.downSince === undefined ? 0 : performance.now() - this.downSince
+    return this.health.down_ms(performance.now())
   }
 
   /**
@@ -218,7 +204,7 @@ export class CommandStream {
       grant,
       next: undefined
     }
-    if (this.isUnavailable()) this.probe = pending
+    if (this.health.isUnavailable(performance.now())) this.probe = pending
     if (this.pending++ === 0) this.leaveProbe = this.channel.silence.await(() => this.expireAll())
     this.deadlines.push(pending)
     this.waiting.push(pending)
@@ -228,14 +214,10 @@ export class CommandStream {
     }
   }
 
-  /** Whether a command would most likely expire. */
-  private isUnavailable(): boolean {
-    return this.stuck || performance.now() - this.absentSince >= ABSENT_MS_MAX
-  }
   private failsFast(command: Command): boolean {
     if (isCancel(command)) return false
     if (this.channel.silence.isSilent()) return true
-    return this.isUnavailable() && this.probe !== undefined && this.probe.state !== "done"
+    return this.probe !== undefined && this.probe.state !== "done" && this.health.isUnavailable(performance.now())
   }
 
   /** The sequencer is silent: every pending command gets its outcome now. */
@@ -269,8 +251,7 @@ export class CommandStream {
       if (error !== undefined) return this.reconnect()
       const call = this.channel.calls(rpc)
       this.call = call
-      this.absentSince = Infinity
-      this.opened_ms = performance.now()
+      this.health.opened(performance.now())
       this.blocked = false
       this.sequencer = new StreamClock()
       this.clockWait = setTimeout(() => {
@@ -283,8 +264,7 @@ export class CommandStream {
         clearTimeout(this.clockWait)
         clearTimeout(this.leaving)
         this.isLeaving = false
-        this.absentSince = performance.now()
-        this.opened_ms = Infinity
+        this.health.lost(performance.now())
         this.settle(error)
         if (this.closed) return
         this.options.onLost?.()
@@ -300,9 +280,7 @@ export class CommandStream {
         if (response.clock_ms !== undefined) this.observe(response.clock_ms)
         if (response.results.length === 0) return
         this.failures = 0
-        this.opened_ms = -Infinity
-        this.answered_ms = this.now()
-        this.stuck = false
+        this.health.answered(this.now())
         for (const result of response.results) this.answer(result)
       })
       this.schedule()
@@ -451,10 +429,7 @@ export class CommandStream {
     while (this.expired < this.deadlines.length) {
       const pending = this.deadlines[this.expired]!
       if (pending.state !== "done" && pending.due > now) break
-      if (pending.state === "written" && this.answered_ms < pending.written_ms) {
-        this.stuck = true
-        this.stuck_ms = performance.now()
-      }
+      if (pending.state === "written") this.health.expired(pending.written_ms, performance.now())
       this.expireOne(pending)
       this.expired++
     }
@@ -470,18 +445,7 @@ export class CommandStream {
     if (oldest !== undefined && now - oldest.due > SILENCE_MS_MAX) this.call?.cancel()
     if (this.call === undefined) this.waiting = this.waiting.filter(isWaiting)
     if (this.held.length > 0) this.dropExpired()
-    this.judge()
-  }
-
-  /** A stream that is refused ends soon after it opens, so a stream is accepted only after a while or a result. */
-  private judge(): void {
-    const now = performance.now()
-    const isDown =
-      now - this.opened_ms < ABSENT_MS_MAX ||
-      this.channel.silence.isSilent() ||
-      (this.stuck && now - this.stuck_ms < EVIDENCE_MS_MAX)
-    if (isDown) this.downSince ??= now
-    else this.downSince = undefined
+    this.health.judge(performance.now(), this.channel.silence.isSilent())
   }
 
   /** Held commands that expired are not kept until the lease is renewed, which may take hours. */

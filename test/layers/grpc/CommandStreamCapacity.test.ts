@@ -5,11 +5,11 @@ import {
   CLOCK_WAIT_MS,
   CommandStream,
   DEADLINE_MS,
-  EVIDENCE_MS_MAX,
   MESSAGE_COMMANDS_MAX,
   type Outcome,
   PENDING_COMMANDS_MAX
 } from "../../../src/layers/grpc/CommandStream.ts"
+import { EVIDENCE_MS_MAX } from "../../../src/layers/grpc/SubmitHealth.ts"
 import { Grant } from "../../../src/domain/Grant.ts"
 import { CancelAll } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { type CommandCall, CommandChannel } from "../../doubles/CommandCall.ts"
