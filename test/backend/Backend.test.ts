@@ -206,7 +206,7 @@ describe("the exchange behind gRPC", () => {
       for (const leverage of ["0", "0.5", "1.001", "ten"])
         assert.strictEqual(
           (yield* Effect.flip(referee.previewMargin({ ...asked, leverage })))._tag,
-          "RefereeUnavailable",
+          "RefereeFault",
           leverage
         )
       assert.strictEqual((yield* sequencer.subAccounts(taker.user_id))[0]?.sub_account_address, taker.address)
