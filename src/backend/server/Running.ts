@@ -87,17 +87,22 @@ export interface SharedOptions {
 const randomIdsKey = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString("hex")
 
 /**
- * Free bytes of a path's file system for this process. Where the system does not report it, a failed write of the
- * journal does.
+ * Free bytes of a directory's file system for this process; 0 where the directory was moved or deleted: what is written to its
+ * open files would be lost with this process. Where the system does not report it, a failed write of the journal does.
  */
-const freeSpace = (path: string): number => {
+const freeSpace = (directory: string): number => {
   try {
-    const { bavail, bsize } = statfsSync(path)
+    const { bavail, bsize } = statfsSync(directory)
     return bavail * bsize
-  } catch {
-    return Number.POSITIVE_INFINITY
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "ENOENT" ? 0 : Number.POSITIVE_INFINITY
   }
 }
+const lackOfSpace = (path: string): string =>
+  existsSync(dirname(path))
+    ? `the disk of ${path} is full: commands are refused until space is free`
+    : `the directory of ${path} was moved or deleted: commands are refused until it is back. Copy the open journal ` +
+      `from /proc/${process.pid}/fd before you stop this process`
 
 /** Longest time to note in a shared journal that it lacks entries, in ms. */
 const NOTE_MS = 2000
@@ -333,7 +338,7 @@ export const run = Effect.fnUntraced(function* <S, C>(
       onSpace: (full) =>
         void fork(
           full
-            ? Effect.logError(`the disk of ${path} is full: commands are refused until space is free`)
+            ? Effect.logError(lackOfSpace(path))
             : Effect.logInfo(`the disk of ${path} has free space again: commands are accepted`)
         ),
       onFailure: (cause) =>

@@ -1,3 +1,5 @@
+import { renameSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { type ServiceError, status } from "@grpc/grpc-js"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,7 +19,8 @@ import type {
   GetHeadResponse,
   SequencerClient
 } from "../../../src/proto/gateway/v1/sequencer.ts"
-import { until } from "../../../verification/harness/Wait.ts"
+import { SPACE_MS } from "../../../src/backend/server/Writer.ts"
+import { sleep, until } from "../../../verification/harness/Wait.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine, type FakeState, noReads, withdraw } from "../../doubles/FakeMachine.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
@@ -93,6 +96,20 @@ const contract = () => {
       const { state, entries } = stored()
       assert.strictEqual(state.balance, 400)
       assert.strictEqual(entries, 400)
+    })
+
+    it("refuses commands while the directory of the journal is gone: its open file would end with the process", async () => {
+      const { client } = await boot(still)
+      ack((await submitAll(client, [[deposit(1, "a")]])).get("a"))
+      const [backend, elsewhere] = [dirname(journalPath(place.directory)), join(place.directory, "elsewhere")]
+      renameSync(backend, elsewhere)
+      await sleep(SPACE_MS)
+      const refused = refusal((await submitAll(client, [[deposit(2, "b")]])).get("b"))
+      assert.deepStrictEqual([refused.code, refused.reason], [status.UNAVAILABLE, "BackendUnavailable"])
+      renameSync(elsewhere, backend)
+      await sleep(SPACE_MS)
+      ack((await submitAll(client, [[deposit(2, "b")]])).get("b"))
+      assert.strictEqual(stored().state.balance, 3)
     })
 
     it("answers a repeated command_id with the first ack, now and after a restart, and refuses other content", async () => {
