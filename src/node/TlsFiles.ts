@@ -1,6 +1,7 @@
 /** Checks the PEM files of a TLS connection, so that the refusal of an unusable one names its setting. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
 
+/** The contents of the files; undefined where the setting is not set. */
 export interface TlsFiles {
   readonly ca: Buffer | undefined
   readonly cert: Buffer | undefined

@@ -8,6 +8,7 @@ export const ABSENT_MS_MAX = 1000
 /** Time for which an expired command is evidence that commands cannot be submitted, in ms. Then new ones are needed to find out. */
 export const EVIDENCE_MS_MAX = 30_000
 
+/** Of one stream after another: a result on any of them counts. */
 export class SubmitHealth {
   /** When the stream was lost; Infinity while one is open. */
   private absentSince: number

@@ -17,6 +17,7 @@ interface Window {
 }
 
 export class Absence {
+  /** When it began. */
   start_ms: number
   /** No window ends before: the gateway started in this absence. */
   private notBefore_ms = -Infinity
@@ -29,6 +30,7 @@ export class Absence {
     this.inStore = inStore
   }
 
+  /** Whether the store has this absence with all of its windows. */
   get isSaved(): boolean {
     return this.inStore === "this" && this.unsaved().length === 0
   }
@@ -73,6 +75,7 @@ export class Absence {
     this.windows.set(address, { start_ms, began_ms, canceled, isSaved: true })
     return { sub_account_address: address, began_ms, canceled }
   }
+  /** The store did not accept the window of a sub-account. */
   unsave(address: string): void {
     this.windows.set(address, { ...this.windowOf(address), isSaved: false })
   }
