@@ -317,8 +317,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const gone = cause.reasons.find(Cause.isFailReason)?.error
       if (gone?._tag === "FeedGone") {
         rebuilds(gone.reason).add(1)
-        // a position before the first event is on every history
-        const isForked = gone.reason === "Forked" && position !== undefined && position.seq > 0
+        // a position before the first event is on every history, unless it has a fork
+        const isForked =
+          gone.reason === "Forked" && position !== undefined && (position.seq > 0 || position.fork !== undefined)
         const rebuild = isForked ? changeHistory(writer, position!) : rebuildReadModel(writer, position)
         headSeq = (yield* insist("rebuilding the read model", rebuild)) ?? headSeq
         isStale = true

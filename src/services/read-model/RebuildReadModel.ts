@@ -100,6 +100,16 @@ export const rebuildReadModel = (writer: HistoryWriter["Service"], position: Mod
     )
   }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))
 
+/** The position before the first event of a history. Its fork is named, because a copy of the stream may have events of several. */
+const beforeFirst = (epoch: string, fork: string | undefined, stream: string | undefined): ModelPosition => ({
+  epoch,
+  seq: 0,
+  began: 0,
+  ts_ms: 0,
+  ...(fork !== undefined && { fork }),
+  ...(stream !== undefined && { stream })
+})
+
 /**
  * Leaves the history of the read model for that of the backend. Rows are deleted only where the backend can send every event
  * again. Returns the head to reach, as {@link rebuildReadModel}.
@@ -120,7 +130,7 @@ export const changeHistory = (writer: HistoryWriter["Service"], position: ModelP
     )
     if (!isComplete) return yield* rebuildReadModel(writer, position)
     // positions of the other history must not be resumed
-    const start: ModelPosition = { epoch, seq: 0, began: 0, ts_ms: 0, stream: `${fork ?? epoch}-0` }
+    const start = beforeFirst(epoch, fork, `${fork ?? epoch}-0`)
     // refused: another gateway was first
     yield* writer.stored.clear(position, start).pipe(Effect.catchTag("ProjectionRefused", () => Effect.void))
     return 0
@@ -144,7 +154,7 @@ export const upgradeReadModel = (writer: HistoryWriter["Service"], position: Mod
     ).pipe(Effect.annotateLogs({ epoch, fork, head_seq, first_seq, former_seq: position.seq }))
     if (!isComplete)
       return yield* restartModel(writer, position, streamOf, "open orders, balances and positions were read")
-    const start: ModelPosition = { epoch, seq: 0, began: 0, ts_ms: 0, stream: streamOf(fork, 0) }
+    const start = beforeFirst(epoch, fork, streamOf(fork, 0))
     // refused: another gateway was first
     yield* writer.stored.clear(position, start).pipe(Effect.catchTag("ProjectionRefused", () => Effect.void))
     return 0
