@@ -73,6 +73,12 @@ export type CommandBody =
   /** `price` absent: the market returns to its index source. */
   | { readonly type: "set_index_price"; readonly symbol: string; readonly price: string | undefined }
 
+/** Cancels all orders of a sub-account, conditional ones included, with a type that names who canceled them. */
+export const cancelOfAll = (cancel_type: CancelAll["cancel_type"]): CommandBody => ({
+  type: "cancel_all",
+  cancel_all: { symbol: undefined, side: undefined, order_filter: "All", reduce_only: undefined, cancel_type }
+})
+
 export interface Command<out B extends CommandBody = CommandBody> {
   /** UUID; the idempotency key for 24 hours. */
   readonly command_id: string

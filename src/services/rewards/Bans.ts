@@ -18,7 +18,14 @@ import type { HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
 import { CompetitionScoring, type ScoringFailure } from "./CompetitionScoring.ts"
-import { type CommandRefused, type ReadError, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+import {
+  cancelOfAll,
+  type CommandRefused,
+  type ReadError,
+  Sequencer,
+  SequencerFault,
+  type SubmitError
+} from "../Sequencer.ts"
 
 export type BansFailure =
   | DomainError<"WalletNotFound">
@@ -86,16 +93,7 @@ export class Bans extends Context.Service<
               command_id: yield* ids.uuid,
               user_id,
               sub_account_address,
-              body: {
-                type: "cancel_all",
-                cancel_all: {
-                  symbol: undefined,
-                  side: undefined,
-                  order_filter: "All",
-                  reduce_only: undefined,
-                  cancel_type: "CancelByAdmin"
-                }
-              }
+              body: cancelOfAll("CancelByAdmin")
             })
             .pipe(
               Effect.catchTag("CommandRefused", (refused) =>

@@ -19,7 +19,7 @@ import { Ids } from "../operations/Ids.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Presence } from "../operations/Presence.ts"
-import { type Command, Sequencer, type SubmitError } from "../Sequencer.ts"
+import { cancelOfAll, Sequencer, type SubmitError } from "../Sequencer.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 import { Absence } from "./Absence.ts"
 import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
@@ -41,22 +41,6 @@ interface Absent {
 const absentFrom = (began_ms: number, inStore: "unread" | "none"): Absent => ({
   absence: new Absence(began_ms, inStore),
   alone: Semaphore.makeUnsafe(1)
-})
-
-const cancelOf = (user_id: string, sub_account_address: string, command_id: string): Command => ({
-  command_id,
-  user_id,
-  sub_account_address,
-  body: {
-    type: "cancel_all",
-    cancel_all: {
-      symbol: undefined,
-      side: undefined,
-      order_filter: "All",
-      reduce_only: undefined,
-      cancel_type: "CancelByDcp"
-    }
-  }
 })
 
 export class DeadMansSwitch extends Context.Service<
@@ -92,8 +76,8 @@ export class DeadMansSwitch extends Context.Service<
       const logged = (what: string) => (error: AccountsUnavailable | SubmitError) =>
         Effect.logWarning(`dead-man's switch: ${what}`, error)
 
-      const cancelAll = Effect.fnUntraced(function* (command: Command) {
-        const { sub_account_address } = command
+      const cancelAll = Effect.fnUntraced(function* (user_id: string, sub_account_address: string, command_id: string) {
+        const command = { command_id, user_id, sub_account_address, body: cancelOfAll("CancelByDcp") }
         const ack = yield* sequencer.submit(command).pipe(
           Effect.tapError(logged(`orders of ${sub_account_address} not canceled`)),
           // a deleted sub-account, without orders
@@ -186,7 +170,7 @@ export class DeadMansSwitch extends Context.Service<
           if (due === undefined || due.at_ms > monotonicMillis(clock)) return true
           if (due.address !== attempt.address || due.at_ms !== attempt.at_ms)
             attempt = { ...due, command_id: yield* ids.uuid }
-          yield* cancelAll(cancelOf(user_id, due.address, attempt.command_id))
+          yield* cancelAll(user_id, due.address, attempt.command_id)
           absence.cancel(due.address)
           yield* save(user_id, absent)
           return true
