@@ -2,8 +2,8 @@
  * The private topics of one connection, fed from the user's stream.
  *
  * A subscription has three steps, so that no event is missing or repeated: from {@link PrivateFeed.join} on, events are
- * buffered; meanwhile the session reads snapshots or a replay; {@link PrivateFeed.begin} sends those, then the newer
- * buffered events. Source: docs/contract/websocket.md#private-topics.
+ * buffered; meanwhile `PrivateSubscriptions` reads snapshots or a replay; {@link PrivateFeed.begin} sends those, then the
+ * newer buffered events. Source: docs/contract/websocket.md#private-topics.
  */
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { UserEvent } from "../services/History.ts"
@@ -48,6 +48,12 @@ class PrivateSource implements Source {
   readonly snapshot = () => undefined
 }
 
+/** A position of a user stream. */
+export interface StreamPosition {
+  readonly stream_id: string
+  readonly seq: number
+}
+
 /** How a topic begins: with a snapshot taken at `seq`, or without one after the position it resumes from. */
 export interface FeedStart {
   readonly topic: PrivateTopic
@@ -67,7 +73,7 @@ export class PrivateFeed {
   private buffered: Array<UserMessage> | undefined
   private holds = 0
   /** Position up to which all events of the live topics were sent; `undefined` before the first topic. */
-  position: { readonly stream_id: string; readonly seq: number } | undefined
+  position: StreamPosition | undefined
 
   constructor(user_id: string, outbox: Outbox, onOverflow: () => void) {
     this.user_id = user_id

@@ -10,11 +10,7 @@ import { fieldText, quoted } from "../domain/InputText.ts"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
 import type { Caller } from "../domain/User.ts"
 import { type AuthError, type Authenticator, refusalOfGrant } from "../services/identity/Authenticator.ts"
-import type { AccountsUnavailable } from "../services/identity/Accounts.ts"
-import { current } from "../services/identity/CredentialLease.ts"
 import type { MarketView } from "../services/markets/MarketView.ts"
-import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/read-model/UserSnapshots.ts"
-import type { UserStreams } from "../services/read-model/UserStreams.ts"
 import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
 import {
@@ -29,15 +25,13 @@ import { type Frame, frameOf } from "./Frame.ts"
 import type { Hub } from "./Hub.ts"
 import { marketOf, type MarketTopic } from "./MarketFanout.ts"
 import { type InvalidMessage, read } from "./ClientMessages.ts"
-import { type FeedStart, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
+import { PrivateSubscriptions, type SubscriptionDeps } from "./PrivateSubscriptions.ts"
 import { errorFrame, ofAuthError, type WsError, refuse, withReqId } from "./WsError.ts"
 
 /** Dependencies that all sessions share. */
-export interface SessionDeps extends ConnectionDeps {
+export interface SessionDeps extends ConnectionDeps, SubscriptionDeps {
   readonly hub: typeof Hub.Service
   readonly authenticator: typeof Authenticator.Service
-  readonly snapshots: typeof UserSnapshots.Service
-  readonly streams: typeof UserStreams.Service
   readonly view: typeof MarketView.Service
   /** Counts a session for its user; false: the user has as many as allowed. */
   readonly admit: (session: Session, caller: Caller) => boolean
@@ -46,11 +40,6 @@ export interface SessionDeps extends ConnectionDeps {
 /** Time limit of authentication, and of reading snapshots, in ms. */
 const WORK_MS = 10_000
 
-/** A topic that begins with a snapshot, and the stream of the snapshot. */
-interface SnapshotStart extends FeedStart {
-  readonly stream_id: string
-}
-
 export class Session extends Connection {
   caller: Caller | undefined
   private readonly deps: SessionDeps
@@ -58,10 +47,11 @@ export class Session extends Connection {
   private publicTopics: Set<string> | undefined = undefined
   /** Removes the end callback of the caller's grant. */
   private unwatchGrant: (() => void) | undefined = undefined
-  private feed: PrivateFeed | undefined
+  /** `undefined` before the first authentication. */
+  private subscriptions: PrivateSubscriptions | undefined
   private detach: (() => void) | undefined
   /** Messages queued behind the running operation. */
-  private inbox: Array<ClientFrame | "restart"> | undefined = undefined
+  private inbox: Array<ClientFrame | "interruption"> | undefined = undefined
   private busy = false
   private failedAuths = 0
 
@@ -128,17 +118,17 @@ export class Session extends Connection {
 
   // ---- messages in order
 
-  private enqueue(frame: ClientFrame | "restart"): void {
+  private enqueue(frame: ClientFrame | "interruption"): void {
     if (!this.busy) return this.handle(frame)
     const inbox = (this.inbox ??= [])
-    if (frame !== "restart" && inbox.length >= this.deps.limits.message_burst) {
+    if (frame !== "interruption" && inbox.length >= this.deps.limits.message_burst) {
       return this.reply(errorFrame({ code: "RateLimitExceeded", message: "too many messages are queued" }, undefined))
     }
     inbox.push(frame)
   }
 
-  private handle(frame: ClientFrame | "restart"): void {
-    if (frame === "restart") return this.work(this.restart())
+  private handle(frame: ClientFrame | "interruption"): void {
+    if (frame === "interruption") return this.recover()
     switch (frame.op) {
       case "auth":
         return this.authenticate(frame)
@@ -255,12 +245,11 @@ export class Session extends Connection {
     this.failedAuths = 0
     this.unwatchGrant?.()
     this.unwatchGrant = caller.grant.onEnd(() => this.end("CredentialEnded"))
-    const feed = (this.feed ??= new PrivateFeed(caller.user_id, this.outbox, () => this.end("SlowConsumer")))
-    feed.bound_to = caller.bound_to
-    this.detach ??= this.deps.hub.attach(feed, () => {
-      feed.hold()
-      this.enqueue("restart")
-    })
+    if (this.subscriptions === undefined) {
+      const onOverflow = () => this.end("SlowConsumer")
+      this.subscriptions = new PrivateSubscriptions(this.deps, caller, this.outbox, onOverflow)
+      this.detach = this.subscriptions.attach(() => this.enqueue("interruption"))
+    } else this.subscriptions.authorize(caller)
     this.reply(
       frameOf({
         op: "auth",
@@ -272,6 +261,11 @@ export class Session extends Connection {
         ...(caller.expires_at_ms === undefined ? {} : { expires_at_ms: caller.expires_at_ms })
       })
     )
+  }
+
+  /** The user stream was interrupted: continues the private topics. */
+  private recover(): void {
+    this.work(Effect.catch(this.subscriptions!.recover(), () => Effect.sync(() => this.end("BackendLost"))))
   }
 
   // ---- topics
@@ -317,10 +311,17 @@ export class Session extends Connection {
     return { accepted, errors }
   }
 
-  private subscribed(names: ReadonlyArray<string>, req_id: ReqId | undefined, resume?: Resume): void {
+  /** Sends which topics of a message start, then why the others do not. */
+  private subscribed(
+    names: ReadonlyArray<string>,
+    errors: ReadonlyArray<Frame>,
+    req_id: ReqId | undefined,
+    resume?: Resume
+  ): void {
     this.reply(
       frameOf({ op: "subscribed", args: names, ...withReqId(req_id), ...(resume === undefined ? {} : { resume }) })
     )
+    for (const error of errors) this.reply(error)
   }
 
   private subscribePublic(frame: Subscribe): void {
@@ -328,9 +329,9 @@ export class Session extends Connection {
     const { accepted, errors } = this.sort<MarketTopic>(frame, (name) => held.has(name), held.size)
     this.subscribed(
       accepted.map(([name]) => name),
+      errors,
       frame.req_id
     )
-    for (const error of errors) this.reply(error)
     for (const [name, topic] of accepted) {
       held.add(name)
       this.deps.hub.join(name, topic, this.outbox)
@@ -344,7 +345,7 @@ export class Session extends Connection {
         return true
       }
       const topic = parseTopic(name)
-      return typeof topic === "object" && topic.kind === "private" && this.feed?.leave(topic.name) === true
+      return typeof topic === "object" && topic.kind === "private" && this.subscriptions?.leave(topic.name) === true
     })
     this.reply(frameOf({ op: "unsubscribed", args: left, ...withReqId(req_id) }))
   }
@@ -352,147 +353,15 @@ export class Session extends Connection {
   private subscribePrivate(frame: Subscribe): void {
     const { accepted, errors } = this.sort<{ kind: "private"; name: PrivateTopic }>(frame, () => true, 0)
     const names = accepted.map(([, { name }]) => name)
-    if (this.feed === undefined || names.length === 0) {
-      this.subscribed([], frame.req_id)
-      for (const error of errors) this.reply(error)
-      return
-    }
-    this.work(this.joinPrivate(this.feed, names, frame, errors))
-  }
-
-  /** Subscribes to private topics: buffers events, reads snapshots or a replay, then sends everything in order. */
-  private joinPrivate(
-    feed: PrivateFeed,
-    names: ReadonlyArray<PrivateTopic>,
-    { req_id, since, since_seq }: Subscribe,
-    errors: Array<Frame>
-  ): Effect.Effect<void> {
-    const { hub, snapshots, streams } = this.deps
-    const from = since ?? (since_seq === undefined ? undefined : { stream_id: streams.streamId(), seq: since_seq })
-    const resume = (recovered: boolean): Resume | undefined =>
-      from && {
-        recovered,
-        stream_id: streams.streamId(),
-        head_seq: streams.head(feed.user_id)
-      }
-    feed.join()
-    return Effect.gen({ self: this }, function* () {
-      const read = from === undefined ? Effect.undefined : snapshots.replay(feed.user_id, from)
-      const replay = yield* Effect.result(Effect.tap(read, this.fresh()))
-      if (Result.isFailure(replay)) {
-        for (const name of names) errors.push(this.unavailable(replay.failure, req_id, name))
-        feed.abandon()
-        this.subscribed([], req_id)
-      } else if (
-        from !== undefined &&
-        replay.success !== undefined &&
-        // checked again: the stream can have been replaced since the events were read
-        from.stream_id === streams.streamId()
-      ) {
-        const now = hub.now()
-        this.subscribed(names, req_id, resume(true))
-        feed.begin(
-          from.stream_id,
-          names.map((topic) => ({ topic, snapshot: undefined, seq: from.seq })),
-          replay.success.map((event) => new UserMessage(event, from.stream_id, now)),
-          hub.monotonic()
-        )
-      } else {
-        const beginnings = yield* this.snapshotsOf(feed, names, (topic, error) =>
-          errors.push(this.unavailable(error, req_id, topic))
-        )
-        this.subscribed(
-          beginnings.map(({ topic }) => topic),
-          req_id,
-          resume(false)
-        )
-        this.begin(feed, beginnings)
-      }
-      for (const error of errors) this.reply(error)
-    })
-  }
-
-  /** Completes when the gateway knows that the credential of this connection has not ended elsewhere. */
-  private fresh(): Effect.Effect<void, AccountsUnavailable> {
-    return Effect.suspend(() => current(this.caller!.grant.lease))
-  }
-
-  private snapshotsOf(
-    feed: PrivateFeed,
-    names: ReadonlyArray<PrivateTopic>,
-    refused: (topic: PrivateTopic, error: SnapshotUnavailable | AccountsUnavailable) => void
-  ): Effect.Effect<ReadonlyArray<SnapshotStart>> {
-    const { hub, snapshots } = this.deps
-    return Effect.gen({ self: this }, function* () {
-      const beginnings: Array<SnapshotStart> = []
-      for (const topic of names) {
-        const taken = yield* Effect.result(snapshots.take(feed.user_id, topic, feed.bound_to))
-        if (Result.isFailure(taken)) refused(topic, taken.failure)
-        else {
-          const { seq, stream_id } = taken.success
-          const snapshot = snapshotFrame(topic, taken.success, hub.now())
-          beginnings.push({ topic, snapshot, seq, stream_id })
-        }
-      }
-      const checked = yield* Effect.result(this.fresh())
-      if (Result.isSuccess(checked)) return beginnings
-      for (const { topic } of beginnings) refused(topic, checked.failure)
-      return []
-    })
-  }
-
-  /**
-   * Starts topics with snapshots. If one of them is of an earlier stream, so is the position of the feed; the restart that is queued
-   * then sends the snapshots of the new stream.
-   */
-  private begin(feed: PrivateFeed, beginnings: ReadonlyArray<SnapshotStart>): void {
-    const { hub, streams } = this.deps
-    const current = streams.streamId()
-    const earlier = beginnings.find(({ stream_id }) => stream_id !== current)
-    feed.begin(earlier?.stream_id ?? current, beginnings, [], hub.monotonic())
-  }
-
-  private unavailable(
-    { reason }: SnapshotUnavailable | AccountsUnavailable,
-    req_id: ReqId | undefined,
-    topic: string
-  ): Frame {
-    return errorFrame(refuse(reason), req_id, topic)
-  }
-
-  /**
-   * The user stream was interrupted: continues from the position of the connection, or with snapshots if the stream
-   * was replaced.
-   */
-  private restart(): Effect.Effect<void> {
-    const { hub, snapshots } = this.deps
-    const feed = this.feed!
-    return Effect.gen({ self: this }, function* () {
-      const { position } = feed
-      if (position === undefined) {
-        feed.release()
-        return feed.abandon() // no topic has started
-      }
-      const replay = yield* Effect.result(Effect.tap(snapshots.replay(feed.user_id, position), this.fresh()))
-      if (Result.isSuccess(replay) && replay.success !== undefined) {
-        const now = hub.now()
-        feed.release()
-        return feed.resume(
-          replay.success.map((event) => new UserMessage(event, position.stream_id, now)),
-          hub.monotonic()
-        )
-      }
-      const beginnings = yield* this.snapshotsOf(feed, feed.topics(), () => this.end("BackendLost"))
-      feed.release()
-      this.begin(feed, beginnings)
-    })
+    if (this.subscriptions === undefined || names.length === 0) return this.subscribed([], errors, frame.req_id)
+    const { req_id, since, since_seq } = frame
+    const from =
+      since ?? (since_seq === undefined ? undefined : { stream_id: this.deps.streams.streamId(), seq: since_seq })
+    this.work(
+      this.subscriptions.subscribe(names, from, ({ refused, resume, topics }) => {
+        const unavailable = refused.map(({ reason, topic }) => errorFrame(refuse(reason), req_id, topic))
+        this.subscribed(topics, [...errors, ...unavailable], req_id, resume)
+      })
+    )
   }
 }
-
-const snapshotFrame = (topic: PrivateTopic, { list, seq, stream_id }: Snapshot, now: number): Frame =>
-  frameOf({
-    op: "event",
-    topic,
-    server_ts_ms: now,
-    data: { type: "snapshot", stream_id, seq, ts: now, mts: now, list }
-  })

@@ -322,6 +322,44 @@ describe("the messages of a session", () => {
     })
   )
 
+  it.effect("say which topics start and why the others do not, before the first record", () =>
+    Effect.gen(function* () {
+      const { answers, login, send, sent } = yield* opened("private")
+      yield* login
+      let reads = 0
+      answers.take = Effect.suspend((): typeof answers.take =>
+        reads++ === 0
+          ? Effect.fail(new SnapshotUnavailable({ reason: "BackendLagging" }))
+          : Effect.succeed({ stream_id: "s1", seq: 4, list: [] })
+      )
+      send({ op: "subscribe", args: ["order", "position"] })
+      assert.deepStrictEqual(
+        (yield* sent).map(({ args, data, details, op, topic }) => [op, args ?? topic, details?.reason ?? data?.seq]),
+        [
+          ["subscribed", ["position"], undefined],
+          ["error", "order", "BackendLagging"],
+          ["event", "position", 4]
+        ]
+      )
+    })
+  )
+
+  it.effect("start no topic with a snapshot while a change of the credential may be unknown", () =>
+    Effect.gen(function* () {
+      const { answers, lease, login, send, sent } = yield* opened("private")
+      yield* login
+      lease.end()
+      answers.take = Effect.succeed({ stream_id: "s1", seq: 1, list: [] })
+      send({ op: "subscribe", args: ["order"] })
+      assert.deepStrictEqual(yield* sent, [])
+      lease.renew()
+      assert.deepStrictEqual(
+        (yield* sent).map(({ op }) => op),
+        ["subscribed", "event"]
+      )
+    })
+  )
+
   it.effect("call no market unknown before the backend has reported any", () =>
     Effect.gen(function* () {
       const { market, send, sent } = yield* opened("public")

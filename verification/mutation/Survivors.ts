@@ -130,7 +130,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a restart of the user stream is refused by a full inbox",
     module: "/ws/Session.ts",
-    right: 'if (frame !== "restart" && inbox.length >=',
+    right: 'if (frame !== "interruption" && inbox.length >=',
     wrong: "if (inbox.length >=",
     tests: ["test/ws/Session.test.ts"]
   },
