@@ -1,7 +1,7 @@
 /** Errors of a WebSocket connection, and their frames. Source: docs/contract/websocket.md#limits, #messages. */
 import * as ApiError from "../domain/ApiError.ts"
 import type { Code, Details, Reason } from "../domain/Reason.ts"
-import type { AuthError } from "../services/identity/Authenticator.ts"
+import type { AuthError } from "../services/identity/AuthErrors.ts"
 import type { ReqId } from "./api/Frames.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
-import { AuthRefused } from "../../src/services/identity/Authenticator.ts"
+import { AuthRefused } from "../../src/services/identity/AuthErrors.ts"
 import { type Ask, type Doubles, gateway, rate, tokenCaller, v0, v1, well } from "./Fixture.ts"
 
 const CREATE = "/api/v1/order/create"

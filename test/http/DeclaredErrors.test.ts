@@ -11,7 +11,7 @@ import { Api } from "../../src/http/api/Api.ts"
 import { endpointsOf, errorsOf, reasonsOf } from "../../src/http/api/EndpointErrors.ts"
 import { named } from "../../src/http/ErrorMapping.ts"
 import { asBadRequest, ofReason } from "../../src/http/WireError.ts"
-import { AuthRefused } from "../../src/services/identity/Authenticator.ts"
+import { AuthRefused } from "../../src/services/identity/AuthErrors.ts"
 import { CommandRefused } from "../../src/services/Sequencer.ts"
 import { DomainError } from "../../src/services/DomainError.ts"
 

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { AuthRefused, AuthUnavailable } from "../../src/services/identity/Authenticator.ts"
+import { AuthRefused, AuthUnavailable } from "../../src/services/identity/AuthErrors.ts"
 import { CommandRefused, OutcomeUnknown } from "../../src/services/Sequencer.ts"
 import {
   type Ask,

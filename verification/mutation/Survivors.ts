@@ -52,7 +52,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a key that changes while it is read is kept as it was",
-    module: "/identity/ApiKeys.ts",
+    module: "/identity/ActiveKeys.ts",
     right: "if (reading.isStale) continue",
     wrong: "",
     tests: ["test/services/identity/ApiKeys.test.ts"]

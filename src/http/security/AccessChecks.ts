@@ -7,7 +7,7 @@ import type { HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { tightest } from "../../domain/RateHeaders.ts"
 import type { Grant } from "../../domain/Grant.ts"
-import { refusalOfGrant } from "../../services/identity/Authenticator.ts"
+import { refusalOfGrant } from "../../services/identity/AuthErrors.ts"
 import { current } from "../../services/identity/CredentialLease.ts"
 import { RateWitness } from "../../services/operations/RateLimiter.ts"
 import {

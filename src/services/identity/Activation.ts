@@ -23,7 +23,7 @@ import {
 import type { Reason } from "../../domain/Reason.ts"
 import { AccessCodes, type CodeUnusable } from "./AccessCodes.ts"
 import { Accounts, type Activation as Activated, type AccountsUnavailable } from "./Accounts.ts"
-import { AuthLimited, AuthUnavailable } from "./Authenticator.ts"
+import { AuthLimited, AuthUnavailable } from "./AuthErrors.ts"
 import { NonceStore } from "./NonceStore.ts"
 import { RateLimiter } from "../operations/RateLimiter.ts"
 import { DomainError } from "../DomainError.ts"

@@ -5,11 +5,9 @@
  * tokens are cached. Revocations by other gateways arrive through {@link InvalidationBus} and `CredentialChanges.ts`.
  * Source: docs/contract/authentication.md#tokens.
  */
-import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { Base64Url } from "effect/encoding"
-import { parseAddress } from "../../domain/Address.ts"
-import { SIGNATURE_BYTES } from "../../domain/Ed25519.ts"
-import { isUuid, type Rail } from "../../domain/Identity.ts"
+import type { Rail } from "../../domain/Identity.ts"
 import { TOKEN_VALIDITY_MS } from "../../domain/Time.ts"
 import { allScopes, type Caller } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
@@ -22,6 +20,16 @@ import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
 import { Signatures } from "./Signatures.ts"
 import { SigningKeys } from "../operations/SigningKeys.ts"
+import {
+  audienceOf,
+  type Claims,
+  kidOf,
+  parseClaims,
+  parseToken,
+  printHeader,
+  printPayload,
+  printSignature
+} from "./TokenFormat.ts"
 
 /** Why a token is refused. */
 export type TokenFault = "InvalidToken" | "ExpiredToken" | "RevokedToken" | "BannedUser"
@@ -35,55 +43,21 @@ export interface TokensOptions {
   readonly known_max?: number
 }
 
-const ISSUER = "trading-gateway"
-/** Tolerance of `iat` and `nbf`, in seconds, for clock differences between gateways. */
-const LEEWAY_S = 5
-/** Longest accepted token; issued ones have about 500 characters. */
-const TOKEN_CHARS_MAX = 2048
 /** Number of revoked tokens from which long expired ones are removed. */
 const SWEEP_AT_LEAST = 1024
 
-/** The claims of a token, without its mutable state. */
-type Claims = Omit<Caller, "grant">
-
-/** The caller of a token, the start of its validity, and its time of issue. */
-interface Holder<C = Caller> {
-  readonly caller: C
-  readonly from_ms: number
-  readonly issued_ms: number
+/** The caller of a verified token, and its claims. */
+interface Holder {
+  readonly claims: Claims
+  readonly caller: Caller
 }
 
 const scopes = new Set(allScopes)
 const utf8 = new TextEncoder()
-const text = new TextDecoder("utf-8", { fatal: true })
 
-/** Bytes of unpadded base64url, canonical encodings only. */
-const bytesOf = (segment: string): Uint8Array | undefined => {
-  const bytes = Result.getOrUndefined(Base64Url.decode(segment))
-  return bytes !== undefined && Base64Url.encode(bytes) === segment ? bytes : undefined
-}
-
-const objectOf = (segment: string): { readonly [key: string]: unknown } | undefined => {
-  const bytes = bytesOf(segment)
-  if (bytes === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text.decode(bytes))
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-const isRail = (value: unknown): value is Rail => value === "address" || value === "party"
-
-/** `kid` of a header with exactly the fields of issued tokens, so that foreign parameters have no effect. */
-const kidOf = (segment: string): string | undefined => {
-  const header = objectOf(segment)
-  if (header === undefined || header["alg"] !== "EdDSA" || header["typ"] !== "JWT") return undefined
-  const kid = header["kid"]
-  return typeof kid === "string" && Object.keys(header).length === 3 ? kid : undefined
-}
+/** Why a token is outside its period of validity. */
+const untimely = ({ expires_ms, from_ms }: Claims, now_ms: number): TokenFault | undefined =>
+  now_ms < from_ms ? "InvalidToken" : expires_ms <= now_ms ? "ExpiredToken" : undefined
 
 export class Tokens extends Context.Service<
   Tokens,
@@ -128,9 +102,9 @@ export class Tokens extends Context.Service<
         const keys = yield* SigningKeys
         const invalidations = yield* InvalidationBus
 
-        const audience = `${ISSUER}:${options.environment}`
+        const audience = audienceOf(options.environment)
         const validity_s = Math.floor(Duration.toSeconds(options.validity ?? TOKEN_VALIDITY_MS))
-        const header = Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid: keys.current.kid }))
+        const header = printHeader(keys.current.kid)
         const ring = new Map(keys.ring.map((key) => [key.kid, key.publicKey]))
         const verified = new Lru<string, Holder>(options.known_max ?? 10_000)
         const lookups = (yield* CurrentMetricsRegistry).cache("tokens")
@@ -159,64 +133,47 @@ export class Tokens extends Context.Service<
         yield* invalidations.listen((invalidation) =>
           invalidation.type === "token" ? Effect.sync(() => apply(invalidation)) : Effect.void
         )
-        /** Why a token is outside its period of validity. */
-        const untimely = ({ caller, from_ms }: Holder<Claims>, now_ms: number): TokenFault | undefined =>
-          now_ms < from_ms ? "InvalidToken" : caller.expires_at_ms! <= now_ms ? "ExpiredToken" : undefined
         /** Why a token is not valid. A token issued before a ban was lifted remains revoked. */
-        const ended = ({ caller: { credential, user_id }, issued_ms }: Holder<Claims>): TokenFault | undefined => {
+        const ended = ({ issued_ms, jti, user_id }: Claims): TokenFault | undefined => {
           if (bans.isBanned(user_id)) return "BannedUser"
           const isOld = issued_ms <= Math.max(bans.refusedThrough(user_id), untrusted_until_ms)
-          return isOld || revoked.has(credential) ? "RevokedToken" : undefined
+          return isOld || revoked.has(jti) ? "RevokedToken" : undefined
         }
-
-        const holderOf = (payload: string): Holder<Claims> | undefined => {
-          const claims = objectOf(payload)
-          if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
-          // seconds are too coarse to order a token and a ban; tokens of earlier versions have no iat_ms
-          const { sub, root, rail, iat, iat_ms = Number(iat) * 1000, nbf, exp, jti } = claims
-          if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isTime(iat) || !isTime(exp)) return undefined
-          if (typeof root !== "string" || parseAddress(root) !== root) return undefined
-          if (nbf !== undefined && !isTime(nbf)) return undefined
-          if (!isTime(iat_ms) || Math.floor(iat_ms / 1000) !== iat) return undefined
-          return {
-            from_ms: (Math.max(iat, nbf ?? 0) - LEEWAY_S) * 1000,
-            issued_ms: iat_ms,
-            caller: {
-              user_id: sub,
-              root_address: root,
-              rail,
-              via: "token",
-              credential: jti,
-              scopes,
-              bound_to: undefined,
-              expires_at_ms: exp * 1000
-            }
+        /** The caller of valid claims. */
+        const holderOf = (claims: Claims): Holder => {
+          const { expires_ms, issued_ms, jti, rail, root_address, user_id } = claims
+          const caller: Caller = {
+            user_id,
+            root_address,
+            rail,
+            via: "token",
+            credential: jti,
+            scopes,
+            bound_to: undefined,
+            expires_at_ms: expires_ms,
+            grant: grants.issue(jti, user_id, issued_ms)
           }
+          return { claims, caller }
         }
 
         const invalid = Effect.succeed<TokenFault>("InvalidToken")
         const verify = (token: string): Effect.Effect<Caller | TokenFault> => {
-          if (token.length > TOKEN_CHARS_MAX) return invalid
-          const parts = token.split(".", 4)
-          if (parts.length !== 3) return invalid
-          const [head, payload, tail] = parts as [string, string, string]
-          const kid = head === header ? keys.current.kid : kidOf(head)
+          const parts = parseToken(token)
+          if (parts === undefined) return invalid
+          const kid = parts.head === header ? keys.current.kid : kidOf(parts.head)
           const key = kid === undefined ? undefined : ring.get(kid)
-          const signature = bytesOf(tail)
-          if (key === undefined || signature?.length !== SIGNATURE_BYTES) return invalid
-          return Effect.flatMap(signatures.verify(key, utf8.encode(`${head}.${payload}`), signature), (matches) =>
+          if (key === undefined) return invalid
+          return Effect.flatMap(signatures.verify(key, utf8.encode(parts.signed), parts.signature), (matches) =>
             matches
               ? Effect.clockWith((clock): Effect.Effect<Caller | TokenFault> => {
-                  const now_ms = clock.currentTimeMillisUnsafe()
-                  const holder = holderOf(payload)
-                  if (holder === undefined) return invalid
-                  const fault = untimely(holder, now_ms) ?? ended(holder)
+                  const claims = parseClaims(parts.payload, audience)
+                  if (claims === undefined) return invalid
+                  const fault = untimely(claims, clock.currentTimeMillisUnsafe()) ?? ended(claims)
                   if (fault !== undefined) return Effect.succeed(fault)
                   // in the same turn: a later revocation or ban finds the grant
-                  const { credential, user_id } = holder.caller
-                  const caller = { ...holder.caller, grant: grants.issue(credential, user_id, holder.issued_ms) }
-                  verified.set(token, { ...holder, caller })
-                  return Effect.succeed(caller)
+                  const holder = holderOf(claims)
+                  verified.set(token, holder)
+                  return Effect.succeed(holder.caller)
                 })
               : invalid
           )
@@ -231,9 +188,9 @@ export class Tokens extends Context.Service<
               return undefined
             }
             lookups.hit.add()
-            const { caller } = holder
+            const { caller, claims } = holder
             const isEnded = caller.grant.ended !== undefined
-            const fault = untimely(holder, now_ms) ?? (isEnded ? ended(holder) : undefined)
+            const fault = untimely(claims, now_ms) ?? (isEnded ? ended(claims) : undefined)
             if (fault === undefined && !isEnded) return caller
             verified.delete(token)
             // without a fault, the token was issued after a ban and its lifting, which arrived together; it is
@@ -244,24 +201,9 @@ export class Tokens extends Context.Service<
             const jti = yield* ids.uuid
             const now_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
             const iat_ms = Math.max(now_ms, bans.refusedThrough(user.user_id) + 1, untrusted_until_ms + 1)
-            const iat = Math.floor(iat_ms / 1000)
-            const exp = iat + validity_s
-            const payload = Base64Url.encode(
-              JSON.stringify({
-                iss: ISSUER,
-                aud: audience,
-                sub: user.user_id,
-                root: user.root_address,
-                rail: user.rail,
-                iat,
-                iat_ms,
-                exp,
-                jti
-              })
-            )
-            const signed = `${header}.${payload}`
-            const signature = Base64Url.encode(keys.sign(utf8.encode(signed)))
-            return { token: `${signed}.${signature}`, expires_at_ms: exp * 1000 }
+            const exp = Math.floor(iat_ms / 1000) + validity_s
+            const signed = `${header}.${printPayload({ audience, ...user, iat_ms, exp, jti })}`
+            return { token: `${signed}.${printSignature(keys.sign(utf8.encode(signed)))}`, expires_at_ms: exp * 1000 }
           }),
           revoke: ({ expires_at_ms, jti, user_id }) =>
             Effect.uninterruptible(

@@ -1,7 +1,7 @@
 /** The short way of order commands answers what the framework answers. */
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { AuthRefused } from "../../../src/services/identity/Authenticator.ts"
+import { AuthRefused } from "../../../src/services/identity/AuthErrors.ts"
 import {
   CommandRefused,
   OutcomeUnknown,

@@ -6,7 +6,7 @@ import { parseAdminUsers, parsePasswordHash, printPasswordHash } from "../../../
 import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as NodePasswordHashes from "../../../src/layers/node/NodePasswordHashes.ts"
 import { Administrators, type AdministratorsOptions } from "../../../src/services/identity/Administrators.ts"
-import type { AuthError } from "../../../src/services/identity/Authenticator.ts"
+import type { AuthError } from "../../../src/services/identity/AuthErrors.ts"
 import { PasswordHashes } from "../../../src/services/identity/PasswordHashes.ts"
 import { RateLimiter } from "../../../src/services/operations/RateLimiter.ts"
 import * as Ids from "../../doubles/Ids.ts"
