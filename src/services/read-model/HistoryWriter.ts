@@ -13,15 +13,15 @@
  */
 import { Cause, Clock, Context, Deferred, Duration, Effect, Latch, Layer, Schema, Semaphore } from "effect"
 import type { ModelPosition, Projection } from "../../domain/Projection.ts"
-import { History, type HistoryUnavailable } from "../History.ts"
+import { History } from "../History.ts"
 import { Leadership } from "../operations/Leadership.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { Backlog } from "./Backlog.ts"
 import { mergeProjections } from "./MergeProjections.ts"
 import { projectionRest } from "./ProjectionRest.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
-import * as ShownRows from "./ShownRows.ts"
-import { type Shown, shownHistory, WRITTEN_WAIT, WrittenHistory } from "./WrittenHistory.ts"
+import * as ShownReads from "./ShownReads.ts"
+import { shownHistory, WRITTEN_WAIT, WrittenHistory } from "./WrittenHistory.ts"
 
 /** Events that are shown and not written from which on the projector waits. */
 export const UNWRITTEN_EVENTS_MAX = 65_536
@@ -276,56 +276,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
       return () => void listeners.delete(listener)
     }
   })
-  const user = (user_id: string) => Effect.suspend(() => reached(run.backlog.userSeq(user_id)))
-  /**
-   * Reads rows of a user and lays the unwritten ones over them. Where it cannot (`rowsOf` or `over` is undefined), it waits
-   * until the history has them, and reads `waited`.
-   */
-  const shown = Effect.fnUntraced(function* <A>(
-    user_id: string,
-    waited: Effect.Effect<A, HistoryUnavailable>,
-    over: (rows: A, projections: ReadonlyArray<Projection>) => A | undefined,
-    rowsOf: (projections: ReadonlyArray<Projection>) => typeof waited | undefined = () => waited
-  ): Effect.fn.Return<Shown<A>, HistoryUnavailable> {
-    const { backlog } = run
-    if (backlog.userSeq(user_id) === 0) return { rows: yield* waited, isComplete: true }
-    const { after, projections } = backlog.view()
-    const read = rowsOf(projections)
-    if (read !== undefined) {
-      const { at, value } = yield* stored.momentAndPosition(read)
-      const later = after(at)
-      const rows = later && over(value, later)
-      if (rows !== undefined) return { rows, isComplete: true }
-    }
-    const isComplete = yield* user(user_id)
-    return { rows: yield* waited, isComplete }
-  })
-  const reads = WrittenHistory.of({
-    reached,
-    user,
-    market: (symbol) => Effect.suspend(() => reached(run.backlog.marketSeq(symbol))),
-    all: Effect.suspend(() => reached(run.backlog.seq)),
-    head: (user_id) => run.backlog.writtenHead(user_id),
-    openOrders: (query) =>
-      shown(
-        query.user_id,
-        stored.orders(query),
-        (rows, projections) => ShownRows.openOrders(query, rows, projections),
-        (projections) => {
-          // the page has room for the new orders
-          const limit = query.limit - ShownRows.newOrdersMax(query, projections)
-          return limit < 1 ? undefined : stored.orders({ ...query, limit })
-        }
-      ),
-    lastRecords: (user_id, topic) =>
-      shown(user_id, stored.lastRecords(user_id, topic), (rows, projections) =>
-        ShownRows.lastRecords(user_id, topic, rows, projections)
-      ),
-    subAccounts: (user_id) =>
-      shown(user_id, stored.subAccounts(user_id), (rows, projections) =>
-        ShownRows.subAccounts(user_id, rows, projections)
-      )
-  })
+  const reads = ShownReads.make(stored, () => run.backlog, reached)
   return Context.make(HistoryWriter, writer).pipe(
     Context.add(WrittenHistory, reads),
     Context.add(History, shownHistory(stored, reads))
