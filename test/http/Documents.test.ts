@@ -63,4 +63,13 @@ describe("documents", () => {
     const parts = await Effect.runPromise(Stream.runCollect(answer.body.stream))
     assert.deepStrictEqual(new Uint8Array(Buffer.concat(parts)), large)
   })
+
+  it("are sent whole up to the size of a part", async () => {
+    const sent = async (bytes: number) => {
+      const whole = HttpServerResponse.uint8Array(new Uint8Array(bytes))
+      return (await Effect.runPromise(documents({ path: "/page", acceptEncoding: undefined, address }, whole))).body
+        ._tag
+    }
+    assert.deepStrictEqual([await sent(PART_BYTES), await sent(PART_BYTES + 1)], ["Uint8Array", "Stream"])
+  })
 })

@@ -220,6 +220,27 @@ describe("Outbox", () => {
     })
   )
 
+  it.live("holds exactly its limit, also of frames that others made room for", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const flusher = new Flusher(stillClocks, rethrow)
+      const { ended, offer, outbox } = make(sink, flusher)
+      const half = new Frame("x".repeat(48))
+      assert.strictEqual(2 * half.length, LIMITS.outbound_bytes)
+      sink.full = true
+      offer("first")
+      yield* turn
+      const book = feed("book")
+      for (const source of [undefined, book]) outbox.offer(queuedFrame(half, source, 0))
+      assert.deepStrictEqual([outbox.weight, flusher.conflations], [LIMITS.outbound_bytes, 0])
+      outbox.offer(queuedFrame(half, undefined, 0))
+      assert.deepStrictEqual([outbox.weight, flusher.conflations], [LIMITS.outbound_bytes, 1])
+      assert.strictEqual(ended.SlowConsumer, 0)
+      offer("")
+      assert.strictEqual(ended.SlowConsumer, 1)
+    })
+  )
+
   it.live("takes one frame of any size into an empty queue, and none beside it", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()

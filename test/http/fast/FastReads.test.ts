@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { afterAll, assert, beforeEach, describe, it } from "vitest"
 import type { Instrument, PublicTrade, Ticker } from "../../../src/domain/Market.ts"
+import { GZIP_BYTES_MIN } from "../../../src/http/Headers.ts"
 import { frozenClock } from "../../../verification/harness/Clocks.ts"
 import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
@@ -199,6 +200,21 @@ describe("the short way of market reads", () => {
     for (const path of [`${m}/tickers/`, `${m}//tickers`, `${m}/Tickers`, `/api/v1/%6Darket/tickers`, `${m}/nope`]) {
       await get(path)
     }
+  })
+  it("is compressed from the same size on", async () => {
+    const coding = async (base_asset: string) => {
+      world.revision++
+      world.instruments = [{ ...btc, base_asset }]
+      const { body, headers } = await get(`${m}/instruments-info?symbol=BTC-USDC`, { "Accept-Encoding": "gzip" })
+      return [body.length, headers["content-encoding"]] as const
+    }
+    const [length] = await coding("")
+    const codings = []
+    for (const bytes of [GZIP_BYTES_MIN - 1, GZIP_BYTES_MIN]) codings.push(await coding("B".repeat(bytes - length)))
+    assert.deepStrictEqual(codings, [
+      [GZIP_BYTES_MIN - 1, undefined],
+      [GZIP_BYTES_MIN, "gzip"]
+    ])
   })
   it("returns a change at once", async () => {
     for (const path of ["tickers", "orderbook", "recent-trade", "kline"]) {
