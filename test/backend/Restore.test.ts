@@ -121,6 +121,13 @@ describe("a restore", () => {
     assert.strictEqual(await start(), restored.epoch)
   })
 
+  it("names the folder of what it replaced, where there was something", async () => {
+    const { replaced } = await Effect.runPromise(restore(directory, saved))
+    assert.deepStrictEqual(readdirSync(replaced!), ["backend"])
+    const fresh = await Effect.runPromise(restore(join(place.directory, "fresh"), saved))
+    assert.isNull(fresh.replaced)
+  })
+
   it("removes its marker durably before its copies: after a loss of power, a refused start could need them", async () => {
     const seen: Array<ReadonlyArray<string>> = []
     vi.mocked(Directory.sync).mockImplementation((path) => {

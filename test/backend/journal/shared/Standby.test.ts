@@ -311,6 +311,33 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     )
   })
 
+  it("answers commands on the streams that are open while its leader stops, until their clients end them", async () => {
+    const first = await backend("first")
+    await leads(first)
+    const second = await backend("second")
+    const client = new SequencerClient(`127.0.0.1:${first.port}`, credentials.createInsecure())
+    const stream = client.submitStream()
+    const results: Array<CommandResult> = []
+    let end: string | undefined
+    stream.on("data", (response) => results.push(...response.results))
+    stream.on("error", ({ message }) => (end = message))
+    stream.on("end", () => (end ??= "ended by its client"))
+    const answers = (count: number) => until("the answer", () => results.length === count || end !== undefined)
+    stream.write({ batch_id: 1, commands: commands("before", 1) })
+    await answers(1)
+    const stopped = stop(first)
+    await leads(second)
+    stream.write({ batch_id: 2, commands: commands("after", 1) })
+    await answers(2)
+    const [, refused] = results
+    assert.strictEqual(refused?.outcome?.$case === "status" && refused.outcome.value.reason, "BackendStopping", end)
+    stream.end()
+    await until("the end", () => end !== undefined)
+    await stopped
+    client.close()
+    assert.deepStrictEqual([end, await balance(second)], ["ended by its client", 1])
+  })
+
   it("is led on, though a subscriber was ahead of a leader that was replaced", async () => {
     const first = await backend("first")
     await leads(first)
