@@ -182,14 +182,18 @@ describe("Record", () => {
 
 describe("rows of a projection", () => {
   it("samples the open interest once an interval", () => {
-    const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+    const kept = new Kept()
+    let projecting = new Projecting(kept.standing)
     const start = START - (START % 3_600_000)
-    const rowsAt = (seq: number, ts_ms: number) =>
-      projecting
-        .next("e1", [event(seq, body.prices({ ts_ms, open_interest: String(seq) }), { ts_ms })])
-        .openInterest.map(({ interval, record }) => [interval, record.timestamp])
+    const rowsAt = (seq: number, ts_ms: number) => {
+      const prices = event(seq, body.prices({ ts_ms, open_interest: String(seq) }), { ts_ms })
+      const projection = projecting.next("e1", [prices])
+      kept.take(projection)
+      return projection.openInterest.map(({ interval, record }) => [interval, record.timestamp])
+    }
     assert.isAbove(rowsAt(1, start).length, 1)
     assert.deepStrictEqual(rowsAt(2, start + 60_000), [])
+    projecting = new Projecting(kept.standing)
     assert.deepStrictEqual(rowsAt(3, start + 299_999), [])
     assert.deepStrictEqual(rowsAt(4, start + 300_000), [["5", start + 300_000]])
   })

@@ -188,6 +188,13 @@ describe("versions of the read model", () => {
       yield* shows(older, 3)
       yield* written(older, 3)
       assert.deepStrictEqual(yield* stored(older), [1, 3])
+      // the next upgrade is reported as the first one was
+      const again = yield* start(2, { elect: older.elect, name: 2 })
+      yield* shows(again, 3)
+      older.feed.tell(event(4, body.order({ order_id: uuid(6) })))
+      const report = "the read model has version 2, this gateway has version 1"
+      const reports = () => older.lines.filter((line) => line.includes(report)).length
+      yield* eventually("it is reported", () => reports() === 2)
     }).pipe(Effect.scoped, Effect.provide(database))
   )
 })
