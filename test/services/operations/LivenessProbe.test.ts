@@ -2,7 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { vi } from "vitest"
 import * as LivenessProbe from "../../../src/services/operations/LivenessProbe.ts"
+import { eventually } from "../../doubles/Eventually.ts"
 
 const probed = Effect.gen(function* () {
   let probes = 0
@@ -46,6 +48,28 @@ describe("the liveness probe", () => {
       const leave = signal.await(() => {})
       assert.strictEqual(yield* during(0.05), 1)
       leave()
+    })
+  )
+
+  it.effect("counts a server as silent after 750 ms without a response", () =>
+    Effect.gen(function* () {
+      // the limit of a response is measured by the timers of the machine
+      yield* Effect.acquireRelease(
+        Effect.sync(() => vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })),
+        () => Effect.sync(() => vi.useRealTimers())
+      )
+      let isAsked = false
+      const request = Effect.suspend(() => ((isAsked = true), Effect.never))
+      const signal = yield* LivenessProbe.make({ server: "server", begin: Effect.succeed(request), late: () => "late" })
+      let isGivenUp = false
+      signal.await(() => (isGivenUp = true))
+      yield* eventually("it asks", () => isAsked)
+      vi.advanceTimersByTime(LivenessProbe.SILENCE_MS - 1)
+      yield* TestClock.adjust("50 millis")
+      assert.deepStrictEqual([signal.isSilent(), isGivenUp], [false, false])
+      vi.advanceTimersByTime(1)
+      yield* eventually("it is silent", signal.isSilent)
+      assert.isTrue(isGivenUp)
     })
   )
 
