@@ -1,10 +1,15 @@
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { afterEach, assert, describe, it, vi } from "vitest"
 import * as ProcessMetrics from "../../../src/layers/node/ProcessMetrics.ts"
 import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 
 vi.mock("node:fs", { spy: true })
+const monitor = vi.hoisted(() => ({ enable() {}, disable() {}, reset() {}, percentile: (of: number) => of }))
+vi.mock(import("node:perf_hooks"), async (original) => ({
+  ...(await original()),
+  monitorEventLoopDelay: () => monitor as never
+}))
 afterEach(() => void vi.restoreAllMocks())
 
 const scrape = (): Promise<string> => {
@@ -40,5 +45,46 @@ describe("the metrics of the process", () => {
     vi.mocked(fs.statSync).mockImplementation(missing)
     vi.mocked(fs.readFileSync).mockImplementation(missing)
     assert.deepStrictEqual(await files(), [0, 0])
+  })
+
+  it("show the delays of the event loop in the last complete window", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
+    // the time between two ticks, of which 50 ms are no delay
+    const ticks_ms = new Map([
+      [50, 49.5],
+      [99, 62.5],
+      [100, 250]
+    ])
+    monitor.percentile = (percentile) => ticks_ms.get(percentile)! * 1e6
+    let windows = 0
+    monitor.reset = () => void windows++
+    const meter = new MetricsRegistry()
+    const delays = Effect.map(meter.text, (text) =>
+      [...text.matchAll(/^nodejs_eventloop_delay_seconds\{percentile="(\d+)"\} (\S+)$/gmu)].map(([, of, delay]) => [
+        Number(of),
+        Number(delay)
+      ])
+    )
+    const shown = Effect.gen(function* () {
+      yield* Layer.build(ProcessMetrics.layer)
+      const before = yield* delays
+      vi.advanceTimersByTime(10_000)
+      return [before, yield* delays]
+    })
+    const [before, after] = await Effect.runPromise(
+      Effect.provideService(Effect.scoped(shown), CurrentMetricsRegistry, meter)
+    )
+    assert.deepStrictEqual(before, [
+      [50, 0],
+      [99, 0],
+      [100, 0]
+    ])
+    assert.deepStrictEqual(after, [
+      [50, 0],
+      [99, 0.0125],
+      [100, 0.2]
+    ])
+    assert.deepStrictEqual([windows, vi.getTimerCount()], [1, 0])
+    vi.useRealTimers()
   })
 })

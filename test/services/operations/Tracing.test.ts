@@ -1,11 +1,12 @@
 /** Spans are there for those who want them; for the others there is not even a step on the way. */
-import { Context, Effect, Tracer } from "effect"
+import { Clock, Context, Effect, Exit, Tracer } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "vitest"
 import * as FastPath from "../../../src/http/fast/FastPath.ts"
 import { measure } from "../../../src/layers/node/Measure.ts"
 import * as Tracing from "../../../src/services/operations/Tracing.ts"
+import { until } from "../../../verification/harness/Wait.ts"
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 const SPAN = "00f067aa0ba902b7"
@@ -63,7 +64,7 @@ describe("without a tracer", () => {
 })
 
 describe("with a tracer", () => {
-  it("an effect has its span, ended with what became of it", async () => {
+  const setting = () => {
     const spans: Array<Tracer.Span> = []
     const tracer = Tracer.make({
       span: (options) => {
@@ -72,6 +73,11 @@ describe("with a tracer", () => {
         return span
       }
     })
+    return { spans, tracer }
+  }
+
+  it("an effect has its span, ended with what became of it", async () => {
+    const { spans, tracer } = setting()
     const inside = Effect.map(Effect.currentParentSpan, ({ spanId }) => spanId)
     const spanId = await Effect.runPromise(Tracing.around(tracer, "well", { events: 3 }, inside))
     await Effect.runPromise(Effect.ignore(Tracing.around(tracer, "failed", {}, Effect.fail("secret text"))))
@@ -84,5 +90,32 @@ describe("with a tracer", () => {
       JSON.stringify(failed.status, (_, value) => (typeof value === "bigint" ? String(value) : value)),
       "secret"
     )
+  })
+
+  it("a request has its span, with an error from status 500 on", async () => {
+    const { spans, tracer } = setting()
+    const server = createServer((request, response) => void response.writeHead(Number(request.url!.slice(1))).end())
+    const clock = await Effect.runPromise(Clock.Clock)
+    const stop = measure(server, { served: () => {}, sockets: () => {} } as never, () => "", { tracer, clock })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    for (const status of [404, 499, 500, 503])
+      await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${status}`)).arrayBuffer()
+    await until("the end of the spans", () => spans.every(({ status }) => status._tag === "Ended"))
+    assert.deepStrictEqual(
+      spans.map(({ attributes, status }) => [
+        attributes.get("http.response.status_code"),
+        attributes.get("error.type"),
+        status._tag === "Ended" && Exit.isSuccess(status.exit)
+      ]),
+      [
+        [404, undefined, true],
+        [499, undefined, true],
+        [500, "500", false],
+        [503, "503", false]
+      ]
+    )
+    stop()
+    server.closeAllConnections()
+    server.close()
   })
 })
