@@ -128,8 +128,9 @@ describe.skipIf(!isNatsInstalled)("the stream of the copy", () => {
       })
     ))
 
-  it("counts as lost where its server no longer answers pings, and is used again after it", () =>
-    run(
+  it("counts as lost where its server no longer answers pings, and is used again after it", () => {
+    const lines: Array<string> = []
+    return run(
       Effect.gen(function* () {
         const server = yield* nats
         const proxy = yield* Effect.acquireRelease(
@@ -144,6 +145,11 @@ describe.skipIf(!isNatsInstalled)("the stream of the copy", () => {
         proxy.cut()
         yield* Effect.promise(() => until("it is back", async () => (await gauge()) === "1", WAIT_MS))
         yield* connected
-      })
-    ))
+        const found = lines.filter((line) => !line.startsWith("NATS is unavailable"))
+        assert.deepStrictEqual(found, ["NATS connected", "NATS lost", "NATS connected"])
+      }).pipe(
+        Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push([message].flat()[0] as string))]))
+      )
+    )
+  })
 })
