@@ -215,6 +215,29 @@ describe("a private topic", () => {
     })
   )
 
+  it.effect("has no resume to report where the gateway refuses it after an interruption", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket, connection) => {
+        if (connection === 1 || message.since === undefined) return polite(message, socket)
+        const { args, req_id, since } = message
+        const resume = { recovered: false, stream_id: since.stream_id, head_seq: 99 }
+        socket.say({ op: "subscribed", args: [], req_id, resume })
+        for (const topic of args) socket.say({ op: "error", code: "BAD_REQUEST", message: "unknown", topic, req_id })
+      })
+      const feed = yield* gateway.open({ topics: ["order", "trade.BTC-USDC"] })
+      gateway.last.tell("order", snapshot(3))
+      gateway.last.drop()
+      yield* TestClock.adjust(BACKOFF_MAX_MS)
+      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      assert.deepStrictEqual(
+        gateway.news.flatMap(({ kind }) => (kind === "resume" || kind === "refused" ? [kind] : [])),
+        ["refused"]
+      )
+      const { resumed, unrecovered } = feed.counts()
+      assert.deepStrictEqual([resumed, unrecovered], [0, 0])
+    })
+  )
+
   it.effect("ends its feed where the gateway refuses it for good and no other is left", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket) => {
