@@ -7,7 +7,7 @@ import { type RpcMessage, RpcSerialization, RpcServer } from "effect/rpc"
 import { transportLimits } from "../domain/TransportLimits.ts"
 import type { Peer } from "../services/operations/InProcessFeeds.ts"
 import type { CallError } from "./api/Errors.ts"
-import { CurrentPeer } from "./handlers/Peer.ts"
+import { ConnectionPeer } from "./handlers/Peer.ts"
 import { defectText, type Id, overLimit, read, refusalText, refusedCall } from "./CallMessages.ts"
 
 /** Calls in flight, of one connection of the network. */
@@ -128,7 +128,7 @@ export class Connection {
           }
         }
       }),
-      CurrentPeer,
+      ConnectionPeer,
       this.carrier.peer
     )
   }

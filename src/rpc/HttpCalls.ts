@@ -1,6 +1,6 @@
 /** Calls by POST: a body of calls, answered as they end. */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Context, Effect, Option, Pull, Queue, Scope, Stream, Cause } from "effect"
+import { Context, Effect, Pull, Queue, Scope, Stream, Cause } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RpcSerialization } from "effect/rpc"
 import type { IncomingMessage } from "node:http"
@@ -11,6 +11,7 @@ import * as RequestBody from "../services/operations/RequestBody.ts"
 import { RequestContext } from "../services/operations/RequestContext.ts"
 import { defectText } from "./CallMessages.ts"
 import type { CallServer, Connection, Load } from "./CallServer.ts"
+import { peerOf } from "./handlers/Peer.ts"
 
 /** Parts of an answer that its client has not read; calls behind them wait. */
 const PARTS_MAX = 16
@@ -70,10 +71,7 @@ export const answer = (server: CallServer) =>
     const queue = yield* Queue.bounded<Uint8Array, Cause.Done>(PARTS_MAX)
     const send = (text: string) => Effect.asVoid(Queue.offer(queue, encoder.encode(text)))
     const connection = server.open({
-      peer: {
-        address: Option.getOrUndefined(request.remoteAddress),
-        forwarded: request.headers["x-forwarded-for"]
-      },
+      peer: peerOf(request),
       headers: Object.entries(request.headers) as Array<[string, string]>,
       load: loadOf(source.socket),
       send,

@@ -15,7 +15,7 @@ import * as OperationHandlers from "./handlers/OperationHandlers.ts"
 import * as HttpCalls from "./HttpCalls.ts"
 import { SocketCalls } from "./SocketCalls.ts"
 
-/** All procedures; they need the endpoints and the feeds of a gateway. */
+/** All procedures; they need the endpoints and the feeds of a gateway. A call counts for the client of the request that carries it. */
 export const handlers = Layer.mergeAll(OperationHandlers.layer, FeedHandlers.layer)
 
 const overHttp = Effect.gen(function* () {

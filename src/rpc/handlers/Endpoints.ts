@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { Headers, HttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { CurrentPeer } from "./Peer.ts"
+import { currentPeer } from "./Peer.ts"
 
 export class Endpoints extends Context.Service<Endpoints, HttpClient.HttpClient>()("gateway/rpc/Endpoints") {
   static readonly layer = Layer.effect(
@@ -13,7 +13,7 @@ export class Endpoints extends Context.Service<Endpoints, HttpClient.HttpClient>
     Effect.map(HttpRouter.HttpRouter, (router) => {
       let whole: ReturnType<typeof router.asHttpEffect> | undefined
       return HttpClient.make((request) =>
-        Effect.flatMap(CurrentPeer, ({ address, forwarded }) => {
+        Effect.flatMap(currentPeer, ({ address, forwarded }) => {
           const asked = HttpServerRequest.fromClientRequest(request)
           const placed = asked.modify({
             remoteAddress: Option.fromUndefinedOr(address),

@@ -10,7 +10,7 @@ import { type Advice, closeCodes, closeReasonOf } from "../../ws/api/CloseCodes.
 import { type Auth, type ClientFrame, ServerFrame } from "../../ws/api/Frames.ts"
 import { ApiErrors } from "../api/Errors.ts"
 import { AccountMessage, Feeds, MarketMessage } from "../api/Feeds.ts"
-import { CurrentPeer } from "./Peer.ts"
+import { currentPeer } from "./Peer.ts"
 
 type Failure = typeof ApiErrors.Type
 
@@ -90,7 +90,7 @@ const make = Effect.gen(function* () {
     decode: (message: unknown) => A
   ): Stream.Stream<A, Failure> =>
     Stream.unwrap(
-      Effect.map(CurrentPeer, (from) =>
+      Effect.map(currentPeer, (from) =>
         feeds.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
       )
     ).pipe(
