@@ -4,11 +4,13 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { Effect, Layer, Logger, Schema } from "effect"
+import { HttpServerError } from "effect/http"
 import type { AddressInfo } from "node:net"
 import { minimumLogLevel, warnOfMisspelt } from "./domain/Setting.ts"
 import * as Gateway from "./Gateway.ts"
 import * as AdminUsers from "./layers/AdminUsers.ts"
-import { NodeServer } from "./layers/node/NodeServer.ts"
+import * as EarlyListen from "./layers/node/EarlyListen.ts"
+import { Early, NodeServer } from "./layers/node/NodeServer.ts"
 import { consistent, type Settings, settings, table } from "./layers/Settings.ts"
 import * as Otlp from "./layers/otlp/Otlp.ts"
 import * as Standalone from "./layers/Standalone.ts"
@@ -60,6 +62,23 @@ const cluster = (settings: Settings) =>
 
 const warnings = warnOfMisspelt(Object.values(table))
 
+/** The server that listens already, else one that is opened here: a start on a port in use writes nothing to DATA_DIR. */
+const listening = ({ host, port }: Settings) =>
+  Layer.effect(
+    Early,
+    Effect.flatMap(Early, (early) =>
+      early !== undefined
+        ? Effect.succeed(early)
+        : Effect.acquireRelease(
+            Effect.tryPromise({
+              try: () => EarlyListen.open(host, port),
+              catch: (cause) => new HttpServerError.ServeError({ cause })
+            }),
+            (server) => Effect.sync(() => (server.listening ? server.close() : server))
+          )
+    )
+  )
+
 const Main = Layer.unwrap(
   // before anything is written to DATA_DIR
   Effect.map(Effect.flatMap(settings, consistent).pipe(Effect.tap(AdminUsers.read)), (settings) =>
@@ -71,7 +90,8 @@ const Main = Layer.unwrap(
           Layer.provideMerge(logging(settings.logLevel)),
           Layer.provideMerge(MetricsRegistry.layer)
         )
-      )
+      ),
+      Layer.provide(listening(settings))
     )
   )
 )

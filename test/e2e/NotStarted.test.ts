@@ -1,12 +1,14 @@
 /** A start that fails names the setting, what it accepts, and what the system reported. */
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Fiber } from "effect"
+import { once } from "node:events"
 import { readdirSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { afterAll } from "vitest"
 import { GATEWAY_LOCK, tryLock } from "../../src/node/FileLock.ts"
 import { serve } from "../../src/Serve.ts"
-import { temporaryFolder } from "../../verification/harness/Programs.ts"
+import { freePort, temporaryFolder } from "../../verification/harness/Programs.ts"
 import { until } from "../../verification/harness/Wait.ts"
 
 const folder = temporaryFolder("not-started")
@@ -64,6 +66,35 @@ describe("a gateway that does not start", () => {
     }).pipe(
       Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)),
       Effect.ensuring(Effect.sync(() => shared.remove()))
+    )
+  })
+
+  it.live("names a port in use, writes nothing to DATA_DIR, and leaves a free port free", () => {
+    const empty = temporaryFolder("empty")
+    const other = createServer().listen(0, "127.0.0.1")
+    const refusalOf = (environment: Record<string, string>) =>
+      Effect.map(Effect.flip(serve), ({ message }) => message).pipe(
+        Effect.provideService(
+          ConfigProvider.ConfigProvider,
+          ConfigProvider.fromUnknown({ DATA_DIR: empty.path, LOG_LEVEL: "error", ...environment })
+        )
+      )
+    return Effect.gen(function* () {
+      if (!other.listening) yield* Effect.promise(() => once(other, "listening"))
+      const message = yield* refusalOf({ PORT: String((other.address() as AddressInfo).port) })
+      assert.match(message, /cannot listen: .*EADDRINUSE.*; choose another PORT or HOST$/u)
+      assert.deepStrictEqual(readdirSync(empty.path), [])
+
+      const port = String(yield* Effect.promise(() => freePort()))
+      for (let start = 0; start < 2; start++)
+        assert.include(yield* refusalOf({ PORT: port, MARKETS_FILE: "/dev/null/markets" }), "MARKETS_FILE")
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          other.close()
+          empty.remove()
+        })
+      )
     )
   })
 

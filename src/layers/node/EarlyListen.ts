@@ -14,20 +14,24 @@ export const HOST_DEFAULT = "127.0.0.1"
  */
 export const BACKLOG = 4_096
 
+/** Listens and holds connections. */
+export const open = (host: string, port: number): Promise<GatewayHttpServer> => {
+  const server = new GatewayHttpServer()
+  server.hold()
+  return new Promise((resolve, reject) => {
+    server.once("error", reject)
+    server.listen({ port, host, backlog: BACKLOG }, () => {
+      server.off("error", reject)
+      resolve(server)
+    })
+  })
+}
+
 /** Listens as the environment says and holds connections; undefined where that fails. */
 export const listen = (env: Readonly<Record<string, string | undefined>>): Promise<GatewayHttpServer | undefined> => {
   // an empty variable counts as unset, as in the settings
   const host = env["HOST"] || HOST_DEFAULT
   const port = env["PORT"] || String(PORT_DEFAULT)
   if (!/^\d{1,5}$/u.test(port) || Number(port) > 65_535) return Promise.resolve(undefined)
-  const server = new GatewayHttpServer()
-  server.hold()
-  return new Promise((resolve) => {
-    const onError = () => resolve(undefined)
-    server.once("error", onError)
-    server.listen({ port: Number(port), host, backlog: BACKLOG }, () => {
-      server.off("error", onError)
-      resolve(server)
-    })
-  })
+  return open(host, Number(port)).catch(() => undefined)
 }
