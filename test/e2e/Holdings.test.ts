@@ -465,11 +465,13 @@ describe("a sub-account", () => {
     refused(await remove(third), 409, "NotEmpty")
     const { sub_account_address } = ok(await post(user, "/user/sub-accounts", {}), 201)
     ok(await post(user, "/position/set-leverage", { sub_account_address, symbol: "SOL-USDC", leverage: "3" }))
+    ok(await post(user, "/order/disconnect-cancel-all", { sub_account_address, enabled: false }))
     const flat = async () => ok(await get(user, "/position/list?symbol=SOL-USDC")).list.length
     const vaults = async () => ok(await get(user, "/user/portfolio")).summary.total_vaults
-    assert.deepStrictEqual([await flat(), await vaults()], [4, 4])
+    const switches = async () => ok(await get(user, "/order/disconnect-cancel-all")).list.length
+    assert.deepStrictEqual([await flat(), await vaults(), await switches()], [4, 4, 1])
     ok(await remove(sub_account_address))
-    assert.deepStrictEqual([await flat(), await vaults()], [3, 3])
+    assert.deepStrictEqual([await flat(), await vaults(), await switches()], [3, 3, 0])
     refused(await get(user, `/position/list?sub_account_address=${sub_account_address}`), 404, "SubAccountNotFound")
   })
 

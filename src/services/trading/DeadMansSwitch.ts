@@ -15,6 +15,7 @@ import { SECOND_MS } from "../../domain/Time.ts"
 import { type Switch, WINDOW_S_DEFAULT } from "../../domain/DeadMansSwitchWindow.ts"
 import { type Caller, mayAccess } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
+import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
@@ -46,8 +47,8 @@ const absentFrom = (began_ms: number, inStore: "unread" | "none"): Absent => ({
 export class DeadMansSwitch extends Context.Service<
   DeadMansSwitch,
   {
-    /** Settings of the accessible sub-accounts; those never set are omitted. */
-    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<Switch>, AccountsUnavailable>
+    /** Settings of the accessible sub-accounts; those never set and those of deleted ones are omitted. */
+    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<Switch>, AccountsUnavailable | HistoryUnavailable>
     readonly set: (
       caller: Caller,
       setting: { readonly sub_account_address: string; readonly enabled: boolean; readonly time_window?: number }
@@ -57,11 +58,12 @@ export class DeadMansSwitch extends Context.Service<
   static readonly layer: Layer.Layer<
     DeadMansSwitch,
     never,
-    Ids | Lifecycle | Presence | Sequencer | SubAccounts | DeadMansSwitchStore
+    History | Ids | Lifecycle | Presence | Sequencer | SubAccounts | DeadMansSwitchStore
   > = Layer.effect(
     DeadMansSwitch,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
+      const history = yield* History
       const ids = yield* Ids
       const lifecycle = yield* Lifecycle
       const presence = yield* Presence
@@ -217,7 +219,11 @@ export class DeadMansSwitch extends Context.Service<
       return DeadMansSwitch.of({
         list: Effect.fnUntraced(function* (caller) {
           const settings = yield* store.of(caller.user_id)
-          return settings.filter(({ sub_account_address }) => mayAccess(caller, sub_account_address))
+          const states = yield* history.subAccounts(caller.user_id)
+          const deleted = new Set(states.flatMap((state) => (state.deleted ? [state.sub_account_address] : [])))
+          return settings.filter(
+            ({ sub_account_address }) => mayAccess(caller, sub_account_address) && !deleted.has(sub_account_address)
+          )
         }),
         set: Effect.fnUntraced(function* (caller, { sub_account_address, enabled, time_window }) {
           yield* subAccounts.resolve(caller, sub_account_address)

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { subAccountAddress } from "../../../src/domain/Address.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
 import { Lifecycle } from "../../../src/services/operations/Lifecycle.ts"
 import { Presence, watchers } from "../../../src/services/operations/Presence.ts"
 import { type Command, CommandRefused, OutcomeUnknown, SequencerUnavailable } from "../../../src/services/Sequencer.ts"
 import { DeadMansSwitchStore } from "../../../src/services/trading/DeadMansSwitchStore.ts"
-import { type Doubles, foreign, policies, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
+import { type Doubles, foreign, policies, root, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { Stop } from "../../doubles/Stop.ts"
 import { aheadOf } from "../../../verification/harness/Clocks.ts"
@@ -181,6 +182,34 @@ describe("the dead-man's switch", () => {
       presence.disconnected("other")
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("lists the settings of every sub-account but deleted ones, whose settings stay in the store", () => {
+    const subAccounts = [v0, v1].map((sub_account_address, index) => ({
+      sub_account_address,
+      user_id: userId,
+      root_address: root,
+      index,
+      frozen: false,
+      deleted: sub_account_address === v1,
+      created_time: 0
+    }))
+    // a new one, which the read model does not have yet
+    const v2 = subAccountAddress(root, 2)
+    const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
+      Layer.provideMerge(SqliteStores.deadMansSwitches),
+      Layer.provideMerge(policies({ history: { subAccounts: () => Effect.succeed(subAccounts) } }))
+    )
+    return Effect.gen(function* () {
+      const store = yield* DeadMansSwitchStore
+      for (const sub_account_address of [v0, v1, v2])
+        yield* store.set(userId, { sub_account_address, enabled: false, time_window: 10 })
+      const listed = yield* (yield* DeadMansSwitch).list(tokenCaller)
+      assert.sameMembers(
+        listed.map(({ sub_account_address }) => sub_account_address),
+        [v0, v2]
+      )
     }).pipe(Effect.provide(layer))
   })
 
