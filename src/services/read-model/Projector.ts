@@ -68,6 +68,8 @@ const hasFailed = (cause: Cause.Cause<Fault>, tag: Fault["_tag"]): boolean =>
 const insist = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, never, R> =>
   effect.pipe(
     Effect.tapCause((cause) => Effect.logError(`${what} failed`, cause)),
+    // a defect too, such as a damaged record: an operator repairs it while the gateway runs
+    Effect.sandbox,
     Effect.retry(backOff),
     Effect.orDie
   )

@@ -263,6 +263,32 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("loads the read model once a damaged record of it is repaired", () => {
+    let isDamaged = true
+    const damaged = Layer.effect(
+      History,
+      Effect.map(History, (history) =>
+        History.of({
+          ...history,
+          instruments: Effect.suspend(() => {
+            if (isDamaged) throw new Error("the history is damaged: a record is no JSON")
+            return history.instruments
+          })
+        })
+      )
+    ).pipe(Layer.provide(Layer.fresh(SqliteStores.history)))
+    const { feed, layer } = setting({ history: damaged })
+    return Effect.gen(function* () {
+      yield* Projector
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(feed.isFollowed)
+      isDamaged = false
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.instrument()))
+      yield* reached(1)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("follows a feed that ends again and again after longer pauses, until one lasts for ten seconds", () => {
     let follows = 0
     let lasts_ms = 0
