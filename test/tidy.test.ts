@@ -308,6 +308,15 @@ describe("the source tree", () => {
     assert.sameMembers(found, [...allowed])
   })
 
+  it("repeats background work where a defect is logged", () => {
+    const silent = sources.filter((path) =>
+      /Effect\.forever,\s*Effect\.forkScoped|forkScoped\(\s*Effect\.forever/u.test(
+        readFileSync(join(root, path), "utf8")
+      )
+    )
+    assert.deepStrictEqual(silent, ["src/services/operations/Daemon.ts"])
+  })
+
   it("keeps contracts and client free of Node", () => {
     const wrong = sources
       .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client|sdk)\//u.test(path))

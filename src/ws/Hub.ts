@@ -5,10 +5,11 @@
  * All of it runs in callbacks of {@link MarketView} and {@link UserStreams}: no fiber, no queue and no copy per message.
  * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics, #emission.
  */
-import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { CredentialLease } from "../services/identity/CredentialLease.ts"
 import { MarketView } from "../services/markets/MarketView.ts"
 import { BackendHealth } from "../services/operations/BackendHealth.ts"
+import * as Daemon from "../services/operations/Daemon.ts"
 import { monotonicMillis } from "../services/operations/Monotonic.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import { UserStreams } from "../services/read-model/UserStreams.ts"
@@ -70,8 +71,8 @@ export class Hub extends Context.Service<
       )
       // a stale value is not repeated while the sequencer is unavailable
       yield* Effect.sync(() => health.sequencer().unhealthy || markets.refresh()).pipe(
-        Effect.repeat(Schedule.spaced(SILENCE_CHECK_MS)),
-        Effect.forkScoped
+        Effect.andThen(Effect.sleep(SILENCE_CHECK_MS)),
+        Daemon.repeat("silent topics")
       )
 
       return Hub.of({

@@ -3,9 +3,10 @@
  * are spread like the connections. Source: docs/contract/websocket.md#keepalive,
  * docs/contract/boundary.md#lagging.
  */
-import { Clock, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import type { LimitedLease } from "../services/identity/CredentialLease.ts"
 import type { LinkState } from "../services/operations/BackendHealth.ts"
+import * as Daemon from "../services/operations/Daemon.ts"
 import { monotonicMillis } from "../services/operations/Monotonic.ts"
 import type { CheckTime } from "./Connection.ts"
 import type { Limits } from "./Limits.ts"
@@ -53,17 +54,12 @@ export const run = (
 ): Effect.Effect<void, never, Scope.Scope> => {
   const shortest = Math.min(limits.ping_interval_ms, limits.silence_ms, limits.auth_deadline_ms, limits.outbound_age_ms)
   const round = Math.max(ROUND_MIN_MS, Math.min(ROUND_MAX_MS, shortest / ROUNDS))
-  return Effect.asVoid(
-    Effect.forkScoped(
-      Effect.gen(function* () {
-        const clock = yield* Clock.Clock
-        while (true) {
-          yield* Effect.sleep(round)
-          const now = { monotonic_ms: monotonicMillis(clock), wall_ms: clock.currentTimeMillisUnsafe() }
-          const lost = lostFor(limits, sources)
-          for (const socket of sockets()) socket.tick(now, lost)
-        }
-      })
-    )
+  const tick = Effect.clockWith((clock) =>
+    Effect.sync(() => {
+      const now = { monotonic_ms: monotonicMillis(clock), wall_ms: clock.currentTimeMillisUnsafe() }
+      const lost = lostFor(limits, sources)
+      for (const socket of sockets()) socket.tick(now, lost)
+    })
   )
+  return tick.pipe(Effect.delay(round), Daemon.repeat("keepalive"))
 }

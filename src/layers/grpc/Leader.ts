@@ -4,6 +4,7 @@
  * Source: docs/contract/boundary.md#several-backends.
  */
 import { Effect, type Scope } from "effect"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import type { Connection } from "./Connection.ts"
 import { HealthCheckResponse_ServingStatus as Serving, HealthService } from "../../proto/grpc/health/v1/health.ts"
 
@@ -58,8 +59,7 @@ export const make = Effect.fnUntraced(function* (
           choose()
         }),
         Effect.andThen(Effect.sleep(EVERY_MS)),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("which backend leads")
       )
   return {
     connection: () => connections[current]!,

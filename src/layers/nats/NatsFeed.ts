@@ -10,6 +10,7 @@ import { DeliverPolicy } from "@nats-io/jetstream"
 import { Effect, Layer, Stream } from "effect"
 import { mayAgree, type StreamPosition } from "../../domain/Event.ts"
 import { Feed, type FeedFrame } from "../../services/Feed.ts"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { read } from "../grpc/EventFrames.ts"
 import { attempt, checksumOf, NatsStream, NatsUnavailable, type Place, STREAM } from "./NatsStream.ts"
 
@@ -173,8 +174,7 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
                 progress.isNear = first !== undefined
               }),
               Effect.delay(check_every_ms),
-              Effect.forever,
-              Effect.forkScoped
+              Daemon.repeat("position in the copy of NATS")
             )
             return sequencer.follow(progress.position).pipe(
               Stream.map((frame) => {

@@ -8,6 +8,7 @@
 import { headers } from "@nats-io/transport-node"
 import { Effect, Layer, Stream } from "effect"
 import type { StreamPosition } from "../../domain/Event.ts"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import type { Endpoint } from "../grpc/Channel.ts"
 import { type EventFrame, follow } from "../grpc/EventFrames.ts"
 import { attempt, type Connected, NatsStream, SUBJECT } from "./NatsStream.ts"
@@ -51,8 +52,7 @@ export const layer = (endpoint: Endpoint): Layer.Layer<never, never, NatsStream>
       yield* relay.pipe(
         Effect.catch((error) => Effect.logDebug("relay: events not published", error)),
         Effect.andThen(Effect.sleep(RETRY)),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("relay to NATS")
       )
     })
   )

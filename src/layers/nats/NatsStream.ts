@@ -8,6 +8,7 @@
 import { type JetStreamManager, jetstream, jetstreamManager, type JetStreamClient } from "@nats-io/jetstream"
 import { connect, type MsgHdrs, type NatsConnection } from "@nats-io/transport-node"
 import { Context, Deferred, Effect, Layer, Redacted, Schema } from "effect"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
 /** Limits of the stream. */
@@ -150,8 +151,7 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
         ),
         Effect.andThen(Deferred.succeed(attempted, undefined)),
         Effect.andThen(Effect.sleep(RECONNECT)),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("connection to NATS")
       )
       yield* Deferred.await(attempted)
       return NatsStream.of({

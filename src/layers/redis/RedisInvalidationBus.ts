@@ -4,6 +4,7 @@
  */
 import { Effect, FiberSet, Layer, Queue, Schedule, Schema } from "effect"
 import { Redis } from "effect/persistence"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { Ids } from "../../services/operations/Ids.ts"
 import {
   type InvalidationsMissed,
@@ -70,8 +71,7 @@ export const layer: Layer.Layer<never, never, Ids | Redis.Redis | RedisLink> = L
     })
     yield* Effect.sync(() => isSubscribed || broadcast(missed)).pipe(
       Effect.andThen(Effect.sleep(MISSED_EVERY)),
-      Effect.forever,
-      Effect.forkScoped
+      Daemon.repeat("missed invalidations")
     )
 
     const bus: InvalidationChannel = {
@@ -103,8 +103,7 @@ export const layer: Layer.Layer<never, never, Ids | Redis.Redis | RedisLink> = L
               return handle(missed)
             })
           ),
-          Effect.forever,
-          Effect.forkScoped
+          Daemon.repeat("invalidations")
         )
       })
     }

@@ -16,6 +16,7 @@ import { Hex } from "effect/encoding"
 import { Redis } from "effect/persistence"
 import { nonceDigest } from "../../domain/Secrets.ts"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { NonceReused, NonceStore, NonceStoreUnavailable } from "../../services/identity/NonceStore.ts"
 import { RedisLink, type Server } from "./RedisLink.ts"
 import { NOW } from "./Script.ts"
@@ -172,8 +173,7 @@ export const layer = (options: Options = {}): Layer.Layer<NonceStore, never, Red
         Effect.andThen(claimAll([])),
         Effect.catch(() => Effect.void),
         Effect.andThen(Effect.sleep(MARKER_CHECK)),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("marker of the nonces")
       )
       return NonceStore.of({
         claim: (space, owner, nonce) =>

@@ -8,6 +8,7 @@
  */
 import { Deferred, Duration, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { Ids } from "../../services/operations/Ids.ts"
 import { currentMonotonicMillis } from "../../services/operations/Monotonic.ts"
 import { Presence, Tally, watchers } from "../../services/operations/Presence.ts"
@@ -215,7 +216,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         )
       )
       yield* oneRound
-      yield* oneRound.pipe(Effect.delay(options.round_every ?? "500 millis"), Effect.forever, Effect.forkScoped)
+      yield* oneRound.pipe(Effect.delay(options.round_every ?? "500 millis"), Daemon.repeat("presence"))
 
       const next = Effect.suspend(() => Deferred.await(after))
       return Presence.of({

@@ -8,6 +8,7 @@
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect, Latch, Layer } from "effect"
 import type { SqlError } from "effect/sql"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { Leadership } from "../../services/operations/Leadership.ts"
 import { withTimeout } from "../../services/operations/Timeout.ts"
 import * as NodePostgres from "./NodePostgres.ts"
@@ -64,8 +65,7 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
         }),
         Effect.andThen(Effect.suspend(() => Effect.sleep(resigned.isOpen() ? RESIGNED : EVERY))),
         Effect.andThen(resigned.close),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("leader election")
       )
       return { term: () => term, resign: Effect.asVoid(resigned.open) }
     })

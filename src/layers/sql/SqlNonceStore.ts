@@ -17,6 +17,7 @@ import { Hex } from "effect/encoding"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { nonceDigest } from "../../domain/Secrets.ts"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
+import * as Daemon from "../../services/operations/Daemon.ts"
 import { NonceReused, type NonceSpace, NonceStore, NonceStoreUnavailable } from "../../services/identity/NonceStore.ts"
 import { migrateNonces } from "./migrations/accounts.ts"
 
@@ -201,8 +202,7 @@ export const layer = (
         sql`INSERT INTO activation_nonces (digest) VALUES (${digest}) ON CONFLICT DO NOTHING RETURNING 1`.values
       yield* prune(sql).pipe(
         Effect.andThen(Effect.sleep(options.prune_every ?? "30 seconds")),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("expired nonces")
       )
 
       return NonceStore.of({

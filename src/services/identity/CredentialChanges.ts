@@ -8,6 +8,7 @@
  */
 import { Clock, Effect, Layer, Semaphore } from "effect"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import type { AccountsUnavailable } from "./Accounts.ts"
@@ -65,7 +66,7 @@ const make = Effect.gen(function* () {
       return Effect.logInfo("changed credentials are read again")
     }
   })
-  yield* again.pipe(Effect.delay(EVERY), Effect.forever, Effect.forkScoped)
+  yield* again.pipe(Effect.delay(EVERY), Daemon.repeat("changes of credentials"))
   yield* invalidations.listen(() => again)
 })
 

@@ -1,5 +1,6 @@
 /** When API keys were last used: recorded in memory, and written at intervals and at the end. */
 import { type Duration, Effect } from "effect"
+import * as Daemon from "../operations/Daemon.ts"
 import { type ApiKeyRecord, Accounts } from "./Accounts.ts"
 
 /** Most keys whose time of last use waits to be written; further keys of the interval are not recorded. */
@@ -19,7 +20,7 @@ export const make = Effect.fnUntraced(function* (every: Duration.Input) {
     )
   ).pipe(Effect.catch((error) => Effect.logWarning("time of last use not written", error)))
   yield* Effect.addFinalizer(() => write)
-  yield* write.pipe(Effect.delay(every), Effect.forever, Effect.forkScoped)
+  yield* write.pipe(Effect.delay(every), Daemon.repeat("times of last use"))
 
   return {
     /** Records that a key was used. */

@@ -3,8 +3,9 @@
  * the event stream, in its order.
  * Source: docs/contract/boundary.md#lagging.
  */
-import { Effect, Layer, Schedule, Stream } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { BackendHealth } from "../operations/BackendHealth.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import { PriceFeed, type PriceFrame } from "../PriceFeed.ts"
 
 export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer.effectDiscard(
@@ -19,11 +20,9 @@ export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer
       if (isKnown) health.refereeProgress({ applied_seq: frame.type === "heartbeat" ? frame.applied_seq : undefined })
     }
     yield* Stream.runForEachArray(feed.frames, (frames) => Effect.sync(() => frames.forEach(take))).pipe(
-      Effect.sandbox,
-      Effect.ignore,
-      Effect.andThen(Effect.sync(() => health.refereeLost())),
-      Effect.repeat(Schedule.spaced("1 second")),
-      Effect.forkScoped
+      Effect.ensuring(Effect.sync(() => health.refereeLost())),
+      Effect.andThen(Effect.sleep("1 second")),
+      Daemon.repeat("price stream")
     )
   })
 )

@@ -8,6 +8,7 @@
  * read.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import * as Daemon from "./Daemon.ts"
 import { monotonicMillis } from "./Monotonic.ts"
 
 /**
@@ -83,7 +84,7 @@ export class BackendHealth extends Context.Service<
       yield* Effect.sync(() => {
         sequencer.step(now())
         referee.step(now())
-      }).pipe(Effect.delay(STEP_MS), Effect.forever, Effect.forkScoped)
+      }).pipe(Effect.delay(STEP_MS), Daemon.repeat("health of the backends"))
       return BackendHealth.of({
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),

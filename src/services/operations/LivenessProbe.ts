@@ -6,6 +6,7 @@
  * The request is so small that a busy or slow server still answers it.
  */
 import { Effect, Latch, type Scope } from "effect"
+import * as Daemon from "./Daemon.ts"
 import { type SilenceSignal, withTimeout } from "./Timeout.ts"
 
 /** Pause between two probes while calls are pending, or while the server is silent. */
@@ -80,7 +81,7 @@ export const make = Effect.fnUntraced(function* <E>(options: {
       }
     })
   )
-  yield* probing.pipe(Effect.ignore, Effect.andThen(Effect.sleep(EVERY)), Effect.forever, Effect.forkScoped)
+  yield* probing.pipe(Effect.ignore, Effect.andThen(Effect.sleep(EVERY)), Daemon.repeat(`probe of ${server}`))
 
   return {
     isSilent: () => isSilent,

@@ -14,6 +14,7 @@
 import { Cause, Clock, Context, Deferred, Duration, Effect, Latch, Layer, Schema, Semaphore } from "effect"
 import type { ModelPosition, Projection } from "../../domain/Projection.ts"
 import { History } from "../History.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import { Leadership } from "../operations/Leadership.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { Backlog } from "./Backlog.ts"
@@ -208,7 +209,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     yield* Effect.raceFirst(due.await, Effect.sleep(WRITE_PAUSE))
     yield* Effect.sleep(yield* attempt)
   })
-  yield* Effect.forkScoped(Effect.forever(write))
+  yield* Daemon.repeat("commits of the history")(write)
   // a leader that cannot commit would stop the whole fleet, because the others wait for it
   const watch = Effect.suspend(() => {
     const { since_ms } = run.backlog
@@ -219,7 +220,7 @@ const make = Effect.fnUntraced(function* ({ unwritten_events_max = UNWRITTEN_EVE
     }
     return Effect.void
   })
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(watch, RESIGN_CHECK)))
+  yield* watch.pipe(Effect.delay(RESIGN_CHECK), Daemon.repeat("watch of the commits"))
   /** Writes what is left, unless the history fails. */
   const finish = alone.withPermits(1)(
     Effect.gen(function* () {

@@ -12,6 +12,7 @@ import { Cause, Clock, Context, Duration, Effect, Latch, Layer, Schema, Stream }
 import type { Event, StreamPosition } from "../../domain/Event.ts"
 import { type ModelPosition, Projecting, type Projection, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import * as Tracing from "../operations/Tracing.ts"
@@ -334,7 +335,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       yield* Effect.sleep(pause)
     }
   })
-  yield* Effect.forkScoped(lane)
+  yield* Daemon.repeat("event lane")(lane)
 
   return Context.make(
     Projector,

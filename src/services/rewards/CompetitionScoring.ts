@@ -15,6 +15,7 @@ import { streamIdOf } from "../../domain/Projection.ts"
 import type { Accounts, AccountsUnavailable } from "../identity/Accounts.ts"
 import type { BanList } from "../identity/BanList.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import type { TradingStatistics } from "../read-model/TradingStatistics.ts"
 import * as CompetitionEntries from "./CompetitionEntries.ts"
 import { eligibleSum } from "./CompetitionEntries.ts"
@@ -117,8 +118,7 @@ export class CompetitionScoring extends Context.Service<
           HistoryUnavailable: (error) => Effect.logWarning("competitions not counted", error)
         }),
         Effect.andThen(Effect.sleep(PAUSE)),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("competitions")
       )
       return CompetitionScoring.of({
         count,

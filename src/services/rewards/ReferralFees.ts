@@ -14,6 +14,7 @@ import { streamIdOf } from "../../domain/Projection.ts"
 import { DAY_MS, iso } from "../../domain/Time.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { History, type HistoryUnavailable, type PastExecution } from "../History.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import { ReferralStore } from "./ReferralStore.ts"
 import { isOtherStream, type NewReward, type Outpaced, RewardStore } from "./RewardStore.ts"
 
@@ -107,8 +108,7 @@ export class ReferralFees extends Context.Service<
           HistoryUnavailable: (error) => Effect.logWarning("referral fees not counted", error)
         }),
         Effect.andThen(Effect.sleep(PAUSE)),
-        Effect.forever,
-        Effect.forkScoped
+        Daemon.repeat("referral fees")
       )
       return ReferralFees.of({ count })
     })

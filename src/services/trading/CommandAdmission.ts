@@ -12,6 +12,7 @@ import { Clock, Context, Effect, Exit, Latch, Layer } from "effect"
 import { type ModelPosition, streamIdOf } from "../../domain/Projection.ts"
 import { AdaptiveLimit, type AdaptiveLimitOptions } from "./AdaptiveLimit.ts"
 import { FairQueue, type Queued } from "./FairQueue.ts"
+import * as Daemon from "../operations/Daemon.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { Projector } from "../read-model/Projector.ts"
 import {
@@ -194,8 +195,7 @@ const make = Effect.fnUntraced(function* (options: {
     Effect.andThen(Effect.sleep(WAIT_STEP_MS)),
     Effect.andThen(giveUp),
     Effect.andThen(refuseExpired),
-    Effect.forever,
-    Effect.forkScoped
+    Daemon.repeat("waits for a slot")
   )
 
   return CommandAdmission.of({
