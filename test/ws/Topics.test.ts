@@ -3,16 +3,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { aggregatedTradeId } from "../../src/domain/Address.ts"
 import { flat } from "../../src/domain/Candles.ts"
+import type { EventBody } from "../../src/domain/Event.ts"
 import type { Liquidation } from "../../src/domain/Liquidation.ts"
 import type { Candle } from "../../src/domain/Market.ts"
+import { Projecting } from "../../src/domain/Projection.ts"
+import { MarketState } from "../../src/services/markets/MarketState.ts"
 import type { MarketChange } from "../../src/services/markets/MarketView.ts"
 import { KlineTopic } from "../../src/ws/KlineTopic.ts"
 import type { Outbox } from "../../src/ws/Outbox.ts"
+import type { View } from "../../src/ws/PublicTopic.ts"
 import { textsOf } from "../../src/ws/Frame.ts"
 import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS, TickerTopic } from "../../src/ws/StateTopics.ts"
 import { AggregatedTradeTopic, LiquidationTopic, TradeTopic } from "../../src/ws/TradeTopics.ts"
 import { aheadOf } from "../../verification/harness/Clocks.ts"
-import { alert, pool, trade } from "../../verification/harness/Records.ts"
+import { alert, body, event, pool, START, trade } from "../../verification/harness/Records.ts"
 import {
   connect,
   MARKET,
@@ -139,18 +143,22 @@ describe("trade/{market_addr}", () => {
   )
 })
 
-/** A topic of minutes over a market, and the candles that it sends. */
-const minutes = () => {
-  const world = new World()
+/** A topic of minutes over a view, and the candles that it sends. */
+const minutesOf = (view: View) => {
   const shown: Array<readonly [start: number, close: string, confirm: boolean]> = []
   class Shown extends KlineTopic {
     protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
       for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
     }
   }
-  const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
+  const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", view, () => 0)
   const confirmed = () => shown.filter(([, , confirm]) => confirm).map(([start]) => start)
-  return { world, shown, confirmed, topic }
+  return { shown, confirmed, topic }
+}
+/** The same over a market that the test moves by hand. */
+const minutes = () => {
+  const world = new World()
+  return { world, ...minutesOf(world.market.service) }
 }
 
 describe("kline", () => {
@@ -270,6 +278,33 @@ describe("kline of a market", () => {
       [501, "5", true],
       [502, "5", false]
     ])
+  })
+})
+
+describe("kline of a market with orders", () => {
+  it("confirms a candle once, with its last trade, though an order of the next minute precedes the price sample", () => {
+    const markets = new MarketState(Effect.runSync(Clock.Clock))
+    const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+    let seq = 0
+    const apply = (ts_ms: number, of: EventBody) => {
+      const events = [event(++seq, of, { ts_ms })]
+      markets.apply(events, projecting.next("e1", events))
+    }
+    const { shown, topic } = minutesOf(markets.view)
+    markets.view.follow((changes) => {
+      for (const change of changes) topic.take(change, 0)
+    })
+    const next = START + 60_000
+    apply(START + 1, body.trades({ price: "5", timestamp: START + 1 }))
+    topic.snapshot(0)
+    // the message of this trade still waits for the interval of the topic
+    apply(next - 100, body.trades({ price: "6", timestamp: next - 100 }))
+    apply(next + 5, body.book(1, [["5", "1"]], []))
+    apply(next + 40, body.prices({ ts_ms: next + 40 }))
+    assert.deepStrictEqual(
+      shown.filter(([, , confirm]) => confirm),
+      [[START / 60_000, "6", true]]
+    )
   })
 })
 

@@ -432,9 +432,9 @@ export class MarketState {
   }
   private openCandle(symbol: string, interval: Interval): Candle | undefined {
     const last = this.markets.get(symbol)?.candles.find((each) => each.interval === interval)?.candle
-    if (last === undefined) return undefined
-    const start = bucketStart(interval, Math.max(this.view.now(), last.start_time))
-    return last.start_time === start ? last : flat(interval, start, last.close, false)
+    // an order of the next interval can precede the trade or price sample that closes the candle
+    if (last?.confirm !== true) return last
+    return flat(interval, bucketStart(interval, Math.max(this.view.now(), last.end_time)), last.close, false)
   }
   private ticker(market: Market): Omit<Ticker, "ts"> | undefined {
     if (market.ticker !== undefined || market.prices === undefined) return market.ticker

@@ -370,7 +370,7 @@ describe("MarketState, tickers and trades", () => {
 
   it("returns an open, flat candle for an interval in which this market has no event yet", () => {
     const { apply, applyAt, view } = setting()
-    apply(body.trades({ price: "100", timestamp: START + 1 }))
+    apply(body.trades({ price: "100", timestamp: START + 1 }), body.prices({ ts_ms: START + MINUTE_MS }))
     applyAt(START + 3 * MINUTE_MS, body.prices({ symbol: "ETH-USDC", ts_ms: START + 3 * MINUTE_MS }))
     assert.deepInclude(view.openCandle(symbol, "1"), {
       start_time: START + 3 * MINUTE_MS,
@@ -382,6 +382,16 @@ describe("MarketState, tickers and trades", () => {
 })
 
 describe("MarketState, candles", () => {
+  it("returns a candle until it is closed, though an order of the next interval precedes the price sample", () => {
+    const { applyAt, view } = setting()
+    const next = START + MINUTE_MS
+    applyAt(START + 1, body.trades({ price: "100", timestamp: START + 1 }))
+    applyAt(next + 5, body.book(1, [bid(99)], []))
+    assert.deepInclude(view.openCandle(symbol, "1"), { start_time: START, close: "100", volume: "0.2", confirm: false })
+    applyAt(next + 40, body.prices({ ts_ms: next + 40 }))
+    assert.deepInclude(view.openCandle(symbol, "1"), { start_time: next, close: "100", volume: "0", confirm: false })
+  })
+
   it("returns the candle of a trade that is ahead of the engine's time", () => {
     const { apply, view } = setting()
     apply(body.trades({ price: "100", timestamp: START + 2 * MINUTE_MS }))
