@@ -1,9 +1,9 @@
 /**
  * Policy: read-your-writes for commands.
  *
- * A sequencer whose acknowledgements, except those of orders, wait until the read models include the events of the
- * command, so that a later list shows them. Orders do not wait, because they are asynchronous by contract and need
- * the speed. Their acknowledgements are recorded, and the lists wait instead: {@link ReadYourWrites}.
+ * A sequencer whose acknowledgements are recorded, so that later lists wait for the events of the command:
+ * {@link ReadYourWrites}. All except those of orders also wait themselves until the read models include these events, at most
+ * the maximum wait of {@link Projector}. Orders do not wait, because they are asynchronous by contract and need the speed.
  */
 import { Effect, Layer } from "effect"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
@@ -20,13 +20,13 @@ export const layer: Layer.Layer<Sequencer, never, ReadYourWrites | Sequencer | P
     const projector = yield* Projector
     return Sequencer.of({
       ...sequencer,
-      submit: (command) =>
-        orders.has(command.body.type)
-          ? Effect.map(sequencer.submit(command), (ack) => {
-              readYourWrites.record(command.user_id, ack.seq)
-              return ack
-            })
-          : Effect.tap(sequencer.submit(command), (ack) => projector.reached(ack.seq))
+      submit: (command) => {
+        const recorded = Effect.map(sequencer.submit(command), (ack) => {
+          readYourWrites.record(command.user_id, ack.seq)
+          return ack
+        })
+        return orders.has(command.body.type) ? recorded : Effect.tap(recorded, (ack) => projector.reached(ack.seq))
+      }
     })
   })
 )

@@ -106,6 +106,22 @@ describe("own writes", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("of money delay its lists too, where the events came later than the response waited", () => {
+    const { at, layer, waited } = world()
+    return Effect.gen(function* () {
+      const own = yield* ReadYourWrites
+      const body = { transfer_id: "t-1", to_sub_account_address: "0xb", asset: "USDC", amount: "1" }
+      yield* submit("a", 8, { type: "transfer", ...body })
+      assert.deepStrictEqual(waited.splice(0), [8])
+      yield* own.awaitUser("a")
+      yield* own.awaitAll
+      assert.deepStrictEqual(waited.splice(0), [8, 8])
+      at.position = { ...at.position, seq: 8 }
+      yield* own.awaitUser("a")
+      assert.deepStrictEqual(waited, [])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("leave every other command waiting for its own events", () => {
     const { layer, waited } = world()
     return Effect.gen(function* () {
