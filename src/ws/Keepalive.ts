@@ -39,10 +39,12 @@ export const lostFor = (
   const { backend_lost_private_ms, backend_lost_public_ms } = limits
   const sequencer = health.sequencer()
   const unhealthy_ms = Math.max(sequencer.unhealthy_for_ms, health.referee().unhealthy_for_ms)
+  // while the gateway reads the stream from far back, the last event that it shows is as old as one of a lost backend
+  const stale_ms = sequencer.connected && sequencer.unhealthy ? sequencer.age_ms : 0
   return {
     private: Math.max(unhealthy_ms, lease.overdue_ms()) > backend_lost_private_ms,
     // books, trades and prices depend only on the sequencer
-    public: sequencer.unhealthy_for_ms > backend_lost_public_ms
+    public: Math.max(sequencer.unhealthy_for_ms, stale_ms) > backend_lost_public_ms
   }
 }
 

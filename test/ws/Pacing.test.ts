@@ -183,4 +183,16 @@ describe("Keepalive", () => {
     assert.deepStrictEqual(lost(60_000, 0), { private: true, public: false })
     assert.deepStrictEqual(lost(60_001, 0), { private: true, public: true })
   })
+
+  it("closes public sockets while what they are shown is older than that, as when a read model is built again", () => {
+    const isLost = (of: Partial<LinkState>) =>
+      Keepalive.lostFor(defaults, {
+        health: { sequencer: () => ({ ...link(5), ...of }), referee: () => link(0) },
+        lease: { overdue_ms: () => 0 }
+      }).public
+    assert.isFalse(isLost({ age_ms: 60_000 }))
+    assert.isTrue(isLost({ age_ms: 60_001 }))
+    assert.isFalse(isLost({ age_ms: 60_001, unhealthy: false }))
+    assert.isFalse(isLost({ age_ms: Infinity, connected: false }), "a start")
+  })
 })

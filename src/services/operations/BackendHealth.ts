@@ -28,7 +28,7 @@ export interface LinkState {
   readonly fault?: LinkFault | undefined
   /** Time since it became unhealthy, in ms; 0 if healthy. */
   readonly unhealthy_for_ms: number
-  /** Age of the last frame, in ms; infinite before the first. */
+  /** Age of the last frame, or of the last applied event while the lane catches up, in ms; infinite before the first frame. */
   readonly age_ms: number
 }
 
@@ -54,6 +54,8 @@ export class BackendHealth extends Context.Service<
       readonly head_seq: number
       readonly applied_seq: number
       readonly oldest_unapplied_ms: number | undefined
+      /** Monotonic time of the last applied event; undefined: it is not known. */
+      readonly applied_ms?: number | undefined
     }) => void
     /** Progress of the histories: events that are shown and not written, and the seq up to which they are written. */
     readonly historyProgress: (progress: { readonly unwritten_events: number; readonly written_seq: number }) => void
@@ -89,8 +91,8 @@ export class BackendHealth extends Context.Service<
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),
         started: () => sequencer.wasHealthy && referee.wasHealthy,
-        sequencerProgress: ({ head_seq, applied_seq, oldest_unapplied_ms }) =>
-          sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms),
+        sequencerProgress: ({ head_seq, applied_seq, oldest_unapplied_ms, applied_ms }) =>
+          sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms, applied_ms),
         historyProgress: (progress) => sequencer.wrote(now(), progress.unwritten_events, progress.written_seq),
         refereeProgress: ({ applied_seq }) => {
           if (applied_seq === undefined) return referee.alive(now())
@@ -131,6 +133,7 @@ class Link {
   isBehind = false
   private applied = 0
   private oldest: number | undefined
+  private appliedAt: number | undefined
   private connected = false
   /** Time of the last frame; undefined before the first. */
   private lastFrame: number | undefined
@@ -163,12 +166,13 @@ class Link {
     const isHealthy = this.unhealthySince === undefined
     if (this.currentFault(isHealthy ? 1 : 0.5) !== undefined) this.judge(now)
   }
-  saw(now: number, head: number, applied: number, oldest: number | undefined): void {
+  saw(now: number, head: number, applied: number, oldest: number | undefined, appliedAt?: number): void {
     if (!this.connected) this.target = head
     if (applied !== this.applied || oldest === undefined) this.stalled_ms = 0
     this.head = head
     this.applied = applied
     this.oldest = oldest
+    this.appliedAt = appliedAt
     this.alive(now)
   }
   /** Progress of the histories. */
@@ -193,6 +197,8 @@ class Link {
   }
   state(now: number): LinkState {
     const isUnknown = this.lastFrame === undefined
+    // after a start or a rebuild of the read model, what is shown can be hours old although frames arrive
+    const shownAt = this.applied < this.target ? (this.appliedAt ?? Infinity) : Infinity
     return {
       connected: this.connected,
       lag_events: Math.max(0, this.head - this.applied),
@@ -200,7 +206,7 @@ class Link {
       unhealthy: isUnknown || this.unhealthySince !== undefined,
       fault: isUnknown ? "lost" : this.fault,
       unhealthy_for_ms: now - (isUnknown ? this.born : (this.unhealthySince ?? now)),
-      age_ms: isUnknown ? Infinity : now - this.lastFrame!
+      age_ms: isUnknown ? Infinity : now - Math.min(this.lastFrame!, shownAt)
     }
   }
 

@@ -177,13 +177,17 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
 
   /** Reports the progress of the lane; `oldest`: engine time of the oldest event that is not shown. */
-  const report = (oldest: number | undefined) =>
+  const report = (oldest: number | undefined) => {
+    const monotonicOf = (engine_ms: number | undefined) =>
+      engine_ms === undefined || clockOffsets.length === 0 ? undefined : engine_ms + Math.min(...clockOffsets)
     health.sequencerProgress({
       head_seq: headSeq,
       applied_seq: position?.seq ?? 0,
-      oldest_unapplied_ms:
-        oldest === undefined || clockOffsets.length === 0 ? undefined : oldest + Math.min(...clockOffsets)
+      oldest_unapplied_ms: monotonicOf(oldest),
+      // before the first event nothing is shown
+      applied_ms: monotonicOf(position !== undefined && position.seq > 0 ? position.ts_ms : undefined)
     })
+  }
 
   const disconnected = () => {
     isConnected = false

@@ -99,6 +99,23 @@ describe("BackendHealth", () => {
   )
 
   test(
+    "reports the age of what is shown while it catches up, though frames arrive",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      yield* TestClock.adjust("1 hour")
+      const at = (applied_seq: number, applied_ms: number) => {
+        health.sequencerProgress({ head_seq: 100, applied_seq, oldest_unapplied_ms: undefined, applied_ms })
+        return health.sequencer()
+      }
+      assert.deepInclude(at(1, 0), { unhealthy: true, fault: "behind", age_ms: 3_600_000 })
+      assert.deepInclude(at(60, 3_570_000), { unhealthy: true, age_ms: 30_000 })
+      assert.deepInclude(at(100, 3_599_000), { unhealthy: false, age_ms: 0 })
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(health.sequencer().age_ms, 2_000)
+    })
+  )
+
+  test(
     "is unhealthy while the link is lost, and well with the next frame where it was not silent before",
     Effect.gen(function* () {
       const health = yield* BackendHealth

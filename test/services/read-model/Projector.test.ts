@@ -687,13 +687,15 @@ describe("Projector", () => {
     const feed = new ScriptedFeed()
     const ages: Array<number | undefined> = []
     const heads: Array<number> = []
+    const applied: Array<number | undefined> = []
     const wall = { ahead_ms: 0 }
     const health = Layer.effect(
       BackendHealth,
       Effect.map(BackendHealth, (health) =>
         BackendHealth.of({
           ...health,
-          sequencerProgress: ({ head_seq, oldest_unapplied_ms }) => {
+          sequencerProgress: ({ applied_ms, head_seq, oldest_unapplied_ms }) => {
+            applied.push(applied_ms)
             ages.push(oldest_unapplied_ms)
             heads.push(head_seq)
           }
@@ -714,7 +716,7 @@ describe("Projector", () => {
     // the clock first: fibers of the layers count from when they are built
     const run = (story: Effect.Effect<void, never, Projector>) =>
       Effect.andThen(TestClock.setTime(START), Effect.provide(story, layer))
-    return { age, ages, feed, heads, run, wall }
+    return { age, ages, applied, feed, heads, run, wall }
   }
 
   for (const begun of [0, 5])
@@ -736,6 +738,24 @@ describe("Projector", () => {
         )
       })
     )
+
+  it.effect("reports how old the last event is that it shows, before it has caught up", () =>
+    Effect.gen(function* () {
+      const stored = yield* Layer.build(Layer.fresh(SqliteStores.history))
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      yield* Context.get(stored, History).commit(projecting.next("e1", [event(1, body.balance())]))
+      const { applied, feed, run } = aged(Layer.succeedContext(stored))
+      yield* run(
+        Effect.gen(function* () {
+          yield* eventually("followed", () => feed.isFollowed)
+          const now = monotonicMillis(yield* Clock.Clock)
+          feed.heartbeat(9, START + 3_600_000)
+          yield* eventually("reported", () => applied.length > 0)
+          assert.approximately(applied.at(-1)!, now - 3_600_000, 5_000)
+        })
+      )
+    })
+  )
 
   it.effect("measures the clock of the engine again after a loss of the stream", () => {
     const { age, ages, feed, run } = aged()
