@@ -2,9 +2,10 @@
  * `SqlClient` over PostgreSQL with a time limit on every wait: for a connection of the pool, for a result, and for the work
  * of the server.
  *
- * The server aborts a statement after {@link STATEMENT_MS}. Without any response the statement fails after
- * {@link RESULT_MS}, and its connection is not used again. When the server is frozen or unreachable, statements fail as soon
- * as {@link PostgresLivenessProbe} detects it. After an outage the next statement opens a new connection.
+ * A server that accepts no writes gets no session. The server aborts a statement after {@link STATEMENT_MS}. Without any
+ * response the statement fails after {@link RESULT_MS}, and its connection is not used again. When the server is frozen or
+ * unreachable, statements fail as soon as {@link PostgresLivenessProbe} detects it. After an outage the next statement opens
+ * a new connection.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { Config } from "@effect/sql-pg/PgConnection"
@@ -56,6 +57,8 @@ export const configOf = ({ url }: Options, application: string): Config & { read
   connectTimeout: CONNECTION_MS,
   applicationName: application,
   startupParameters: {
+    // a server that accepts no writes refuses the session
+    transaction_read_only: "off",
     statement_timeout: String(STATEMENT_MS),
     // bounds the locks of a gateway that died in a transaction
     idle_in_transaction_session_timeout: String(RESULT_MS),
@@ -64,6 +67,20 @@ export const configOf = ({ url }: Options, application: string): Config & { read
     tcp_keepalives_count: "3"
   }
 })
+
+/** SQLSTATE with which a server that accepts no writes refuses `transaction_read_only`. */
+const NOT_WRITABLE = "25001"
+
+/**
+ * Names a server that accepts no writes. After a failover the address may lead to a standby for a while: a session there would
+ * read outdated rows, and stay in the pool when the address leads to the primary again.
+ */
+const refusal = (error: SqlError.SqlError): SqlError.SqlError => {
+  const { cause, operation } = error.reason
+  return operation === "connect" && cause instanceof Error && "code" in cause && cause.code === NOT_WRITABLE
+    ? lost("PostgreSQL is a standby, or read-only", "connect")
+    : error
+}
 
 /**
  * The client turns the error of a transaction into a defect where these fail. They fail with the connection alone: then
@@ -126,7 +143,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const silence = yield* PostgresLivenessProbe.make(probe, options.silence_ms)
   const noConnection = () => lost("PostgreSQL has no free connection", "connect")
   const acquirer = Effect.map(
-    withTimeout(CONNECTION_MS, client.reserve, noConnection, silence),
+    withTimeout(CONNECTION_MS, Effect.mapError(client.reserve, refusal), noConnection, silence),
     (connection) => new BoundedConnection(connection, silence)
   )
   return yield* SqlClient.make({

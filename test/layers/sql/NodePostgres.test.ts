@@ -9,6 +9,7 @@ import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
+import { PostgresServer, urlOf } from "../../../verification/harness/PostgresServer.ts"
 
 const server = Postgres.throwaway()
 
@@ -107,6 +108,32 @@ describe.skipIf(!Postgres.isThere)("an unresponsive PostgreSQL", () => {
         yield* until("the server responds again", () => said.some((line) => line.includes("responds again")))
         while (!(yield* serves)) yield* Effect.sleep("50 millis")
       })
+  )
+})
+
+describe.skipIf(!Postgres.isThere)("an address that leads to a standby for a while", () => {
+  it.live("opens no session there, so that none of them stays in the pool", () =>
+    Effect.gen(function* () {
+      const started = (primary?: PostgresServer) =>
+        Effect.acquireRelease(
+          Effect.promise(() => PostgresServer.start(primary)),
+          (one) => Effect.promise(() => one.remove())
+        )
+      const primary = yield* started()
+      const standby = yield* started(primary)
+      const way = yield* Effect.acquireRelease(
+        Effect.promise(() => FaultProxy.start(standby.port)),
+        (proxy) => Effect.promise(() => proxy.close())
+      )
+      const url = Redacted.make(urlOf("public", way.port))
+      const context = yield* Layer.build(NodePostgres.layer({ url, silence_ms: 20_000 }))
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const refused = yield* Effect.flip(sql`SELECT 1 AS n`)
+      assert.strictEqual(refused.message, "PostgreSQL is a standby, or read-only")
+      // connections that are open stay open
+      way.retarget(primary.port)
+      yield* sql`CREATE TABLE t (n INTEGER)`
+    })
   )
 })
 
