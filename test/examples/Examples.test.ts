@@ -98,7 +98,7 @@ describe("the examples", () => {
   ] as const)
     it(`count each caller of a router of their own by its address, with ${JSON.stringify(settings)}`, async () => {
       const routes = Layer.merge(
-        RpcServer.layerHttp({ group: Rpcs, path: "/socket" }),
+        RpcServer.layerHttp({ group: Rpcs, path: "/own/rpc" }),
         RpcServer.layerHttp({ group: Rpcs, path: "/post", protocol: "http" })
       )
       const own = HttpRouter.serve(routes).pipe(
@@ -123,7 +123,7 @@ describe("the examples", () => {
             return (await exchangeBytes(port, [`${head}\r\n\r\n${call}`], options))[0]!
           }
           const overWebSocket = async ({ forwarded, from }: Peer) => {
-            const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`, {
+            const socket = new WebSocket(`ws://127.0.0.1:${port}/own/rpc`, {
               ...(from === undefined ? {} : { localAddress: from }),
               ...(forwarded === undefined ? {} : { headers: { "x-forwarded-for": forwarded } })
             })
