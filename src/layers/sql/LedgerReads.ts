@@ -8,7 +8,14 @@ import type { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
 import type { LedgerState } from "../../domain/Ledger.ts"
 import type { OpenInterest } from "../../domain/Market.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
-import { type History, type HoursQuery, type ListQuery, type MarketsQuery, OFFSET_MAX } from "../../services/History.ts"
+import {
+  type History,
+  type HistoryUnavailable,
+  type HoursQuery,
+  type ListQuery,
+  type MarketsQuery,
+  OFFSET_MAX
+} from "../../services/History.ts"
 import { decode, type Ranged, type Tables, Where } from "./Tables.ts"
 
 type Reads = Pick<
@@ -49,6 +56,9 @@ const accountRow = (row: HourRow): AccountRow => ({ ...hourOf(row), figures: par
 
 const MARKET = "user_id, sub_account_address, symbol, hour, record"
 const ACCOUNT = "user_id, sub_account_address, hour, record"
+
+/** Rows of hours per read; between two reads the event loop serves others. */
+const HOURS_READ = 1_000
 
 /** Most events of one engine step: how far a restart in the middle of a commit looks back. */
 const STEP_EVENTS = 65_536
@@ -128,16 +138,40 @@ const statistics = ({
   keyAt,
   query
 }: Tables): Pick<Reads, "marketHours" | "accountHours" | "hoursBefore" | "fills" | "executionsAt"> => {
-  /** Completed hours and the running ones. */
-  const hours = (table: string, columns: string, { user_id, start, end }: HoursQuery) => {
-    const range = new Where().when(user_id, "user_id = ?").and("hour >= ? AND hour < ?", start, end)
-    const read = (from: string) => query<HourRow>(`SELECT ${columns} FROM ${from} WHERE ${range}`, range.values)
-    // the running hours first: if one ends between the two reads, the second read returns it
-    return Effect.map(Effect.all([read(`last_${table}`), read(table)]), ([last, over]) => {
-      const seen = new Set(over.map((row) => `${row.sub_account_address}|${row.symbol}|${row.hour}`))
-      return [...over, ...last.filter((row) => !seen.has(`${row.sub_account_address}|${row.symbol}|${row.hour}`))]
-    })
-  }
+  /** Completed hours and the running ones. Completed ones are read in parts, because there may be years of them. */
+  const hours = Effect.fnUntraced(function* <A>(
+    table: string,
+    columns: string,
+    { user_id, start, end }: HoursQuery,
+    rowOf: (row: HourRow) => A
+  ): Effect.fn.Return<ReadonlyArray<A>, HistoryUnavailable> {
+    const read = (from: string, since: number, part = "", ...values: ReadonlyArray<number>) => {
+      const range = new Where().when(user_id, "user_id = ?").and("hour >= ? AND hour < ?", since, end)
+      return query<HourRow>(`SELECT ${columns} FROM ${from} WHERE ${range}${part}`, [...range.values, ...values])
+    }
+    const keyOf = (row: HourRow) => `${row.sub_account_address}|${row.symbol}|${row.hour}`
+    // the running hours first: if one ends between the reads, a later read returns it
+    const running = yield* read(`last_${table}`, start)
+    const found: Array<A> = []
+    const seen = new Set<string>()
+    let since = start
+    let limit = HOURS_READ
+    for (;;) {
+      const rows = yield* read(table, since, " ORDER BY hour LIMIT ?", limit)
+      const isLast = rows.length < limit
+      // more rows of the last hour may follow: the next part begins with it
+      const whole = isLast ? rows : rows.filter(({ hour }) => hour < rows.at(-1)!.hour)
+      for (const row of whole) {
+        seen.add(keyOf(row))
+        found.push(rowOf(row))
+      }
+      if (isLast) break
+      if (whole.length === 0) limit *= 2
+      else since = rows.at(-1)!.hour
+      yield* Effect.yieldNow
+    }
+    return [...found, ...running.filter((row) => !seen.has(keyOf(row))).map(rowOf)]
+  })
   const before = (table: string, columns: string, key: string, hour: number) =>
     Effect.fnUntraced(function* (last: HourRow) {
       if (last.hour < hour) return last
@@ -149,8 +183,8 @@ const statistics = ({
     })
 
   return {
-    marketHours: (filters) => Effect.map(hours("market_hours", MARKET, filters), (rows) => rows.map(marketRow)),
-    accountHours: (filters) => Effect.map(hours("account_hours", ACCOUNT, filters), (rows) => rows.map(accountRow)),
+    marketHours: (filters) => hours("market_hours", MARKET, filters, marketRow),
+    accountHours: (filters) => hours("account_hours", ACCOUNT, filters, accountRow),
     hoursBefore: Effect.fnUntraced(function* ({ user_id, hour }) {
       const last = (table: string, columns: string) =>
         query<HourRow>(`SELECT ${columns} FROM ${table} WHERE user_id = ?`, [user_id])

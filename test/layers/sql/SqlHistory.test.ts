@@ -6,8 +6,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Event } from "../../../src/domain/Event.ts"
+import { noFlows, print } from "../../../src/domain/HourlyStats.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
-import { DAY_MS } from "../../../src/domain/Time.ts"
+import { DAY_MS, HOUR_MS } from "../../../src/domain/Time.ts"
 import { BACKFILL_PAGE } from "../../../src/layers/sql/Backfill.ts"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 import * as SqliteCommits from "../../../src/layers/sql/SqliteCommits.ts"
@@ -121,6 +122,46 @@ describe("SqlHistory on SQLite, at any size", () => {
           )
         )
       )
+    })
+  )
+})
+
+describe("SqlHistory on SQLite, over years of hours", () => {
+  it.effect("reads them in parts, so that others are served in between, and each of them once", () =>
+    Effect.gen(function* () {
+      const sqlite = yield* Layer.build(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" }))
+      const sql = Context.get(sqlite, SqlClient.SqlClient)
+      const parts: Array<number> = []
+      const counting = new Proxy(sql, {
+        get: (target, name) =>
+          name !== "unsafe"
+            ? Reflect.get(target, name)
+            : (...args: Parameters<typeof sql.unsafe>) =>
+                Effect.tap(sql.unsafe(...args), (rows) =>
+                  Effect.sync(() => (args[0].includes("FROM market_hours") ? parts.push(rows.length) : 0))
+                )
+      })
+      const history = yield* Effect.map(
+        Layer.build(SqlHistory.layer.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, counting)))),
+        Context.get(History)
+      )
+      const { user_id } = userOf(1)
+      const record = print({ flows: noFlows, size: 0n, cost: 0n, executions: 1 })
+      const row = (sub_account_address: string, symbol: string, hour: number, of = user_id) =>
+        sql`INSERT INTO market_hours ${sql.insert({ user_id: of, sub_account_address, symbol, hour: hour * HOUR_MS, record })}`
+      // a part ends within an hour of three markets
+      for (let hour = 0; hour < 900; hour++)
+        for (const symbol of ["A-USDC", "B-USDC", "C-USDC"]) yield* row("0x1", symbol, hour)
+      const read = (of: string | undefined) =>
+        Effect.map(history.marketHours({ user_id: of, start: 0, end: Number.MAX_SAFE_INTEGER }), (rows) => {
+          const keys = rows.map(({ hour, sub_account_address, symbol }) => `${hour} ${sub_account_address} ${symbol}`)
+          return [keys.length, new Set(keys).size]
+        })
+      assert.deepStrictEqual(yield* read(user_id), [2_700, 2_700])
+      assert.isAtMost(Math.max(...parts), 1_000)
+      // one hour of more rows than a part
+      for (let account = 0; account < 1_500; account++) yield* row(`0x2${account}`, "A-USDC", 900, userOf(2).user_id)
+      assert.deepStrictEqual(yield* read(undefined), [4_200, 4_200])
     })
   )
 })
