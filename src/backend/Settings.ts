@@ -111,6 +111,10 @@ const sharedTable = {
   )
 } as const
 
+/** Why a gateway does not start with JOURNAL_URL and an embedded backend. */
+export const JOURNAL_OF_EMBEDDED =
+  "JOURNAL_URL is for a backend that runs alone, with BACKEND=grpc here: the embedded one has its journal in DATA_DIR"
+
 /** All settings as a list. */
 export const rows: ReadonlyArray<Setting<unknown>> = [
   ...Object.values(table),

@@ -6,7 +6,7 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer, Predicate } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
-import { rows, sharedSettings } from "../backend/Settings.ts"
+import { JOURNAL_OF_EMBEDDED, rows, sharedSettings } from "../backend/Settings.ts"
 import { warnOfMisspelt } from "../domain/Setting.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import * as Backends from "./Backends.ts"
@@ -28,10 +28,7 @@ const embeddedBackend = (settings: Settings) =>
     Effect.gen(function* () {
       yield* warnOfMisspelt(backendOnly)
       if ((yield* sharedSettings).url !== undefined) {
-        return yield* new SettingUnusable({
-          message:
-            "JOURNAL_URL is for a backend that runs alone, with BACKEND=grpc here: the embedded one has its journal in DATA_DIR"
-        })
+        return yield* new SettingUnusable({ message: JOURNAL_OF_EMBEDDED })
       }
       const { metrics, open } = yield* Embedded.make
       const meter = yield* CurrentMetricsRegistry

@@ -248,6 +248,21 @@ describe("with --json", () => {
     const [ping] = await found({ WS_PING_INTERVAL_MS: "30000" })
     assert.include(ping, "WS_PING_INTERVAL_MS must be less than WS_KEEPALIVE_TIMEOUT_MS")
   })
+  it("reports JOURNAL_URL at a gateway with an embedded backend, and warns of it where it may be that of a backend", async () => {
+    const checked = async (environment: Record<string, string>) => {
+      const JOURNAL_URL = "postgres://user:hush@host/db"
+      const { exit, values } = await run(["config", "check"], { JOURNAL_URL, ...environment })
+      return { isValid: Exit.isSuccess(exit), ...values[0] }
+    }
+    const embedded = await checked({ BACKEND: "embedded" })
+    assert.isFalse(embedded.isValid)
+    assert.include(embedded.findings[0].message, "JOURNAL_URL is for a backend that runs alone, with BACKEND=grpc here")
+    const unset = await checked({})
+    assert.isTrue(unset.isValid)
+    assert.include(unset.warnings[0], "a gateway does not start: JOURNAL_URL is for a backend that runs alone")
+    const grpc = await checked({ BACKEND: "grpc", SEQUENCER_URL: "127.0.0.1:1" })
+    assert.deepStrictEqual([grpc.isValid, grpc.warnings], [true, []])
+  })
   it("reports each error of a markets file separately", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "gateway-markets-")), "markets.json")
     const [first, second] = shippedMarkets

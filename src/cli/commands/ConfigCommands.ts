@@ -1,5 +1,5 @@
 /** `config`: prints all settings without secrets, and checks whether the server would start with them. */
-import { Effect, Redacted, Result } from "effect"
+import { Config, Effect, Option, Redacted, Result } from "effect"
 import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
 import { misspelt, type Setting } from "../../domain/Setting.ts"
@@ -72,6 +72,7 @@ const messageOf = ({ message }: { readonly message: string }): string =>
 /** Everything that would make a start fail, except errors that only the network reveals. */
 const findings = Effect.gen(function* () {
   const wrong: Array<Finding> = []
+  const warnings: Array<string> = []
   for (const setting of every) {
     const found = yield* read(setting)
     if (Result.isFailure(found)) wrong.push({ name: setting.name, message: messageOf(found.failure) })
@@ -100,16 +101,22 @@ const findings = Effect.gen(function* () {
         if (all.backend === "grpc") yield* endpointsOf(all)
         const { read: readAdminUsers } = yield* Effect.promise(() => import("../../layers/AdminUsers.ts"))
         yield* readAdminUsers(all)
+        const { url } = yield* Backend.sharedSettings
+        if (all.backend === "grpc" || url === undefined) return
+        // without BACKEND these may be the settings of a backend that runs alone
+        const isGateway = Option.isSome(yield* Config.option(Config.String("BACKEND")))
+        if (isGateway) wrong.push({ message: Backend.JOURNAL_OF_EMBEDDED })
+        else warnings.push(`a gateway does not start: ${Backend.JOURNAL_OF_EMBEDDED}`)
       })
     )
   }
-  return wrong
+  return { wrong, warnings }
 })
 
 const check = Command.make("check", {}, () =>
   Effect.gen(function* () {
-    const wrong = yield* findings
-    const warnings = misspelt(new Set(Object.keys(process.env)), new Set(every.map(({ name }) => name)))
+    const { warnings, wrong } = yield* findings
+    warnings.push(...misspelt(new Set(Object.keys(process.env)), new Set(every.map(({ name }) => name))))
     yield* show({ valid: wrong.length === 0, findings: wrong, warnings }, (found, paint) =>
       [
         ...found.findings.map(
