@@ -57,7 +57,7 @@ const fields = {
   badge: field(Schema.Boolean, "Whether the wallet has the badge of its access code"),
   multiplier_bps: MultiplierBps,
   expires_time: Schema.optionalKey(field(Millis, "Expiry of the code")),
-  revoked: field(Schema.Boolean, "Always true"),
+  revoked: field(Schema.Boolean, "Whether the code is revoked"),
   created_time: field(Millis, "Creation time")
 }
 

@@ -21,7 +21,7 @@ const state = {
   asset: field(Asset, "Asset, by its ticker"),
   asset_addr: field(Address, "Address of the asset"),
   wallet_balance: measure(SignedDecimal, "Wallet balance, without unrealized profit and loss", "asset"),
-  equity: measure(SignedDecimal, "Wallet balance plus unrealized profit and loss", "asset"),
+  equity: measure(SignedDecimal, "Sum of wallet balance, isolated_margin and unrealized profit and loss", "asset"),
   available_balance: measure(Decimal, "Amount available to new orders and positions", "asset"),
   margin_used: measure(Decimal, "Initial margin of Cross positions, and isolated_margin", "asset"),
   order_margin: measure(Decimal, "Initial margin of the open orders", "asset"),
@@ -96,7 +96,7 @@ export interface Movement {
 }
 
 export const Statistics = Schema.Struct({
-  volume: measure(Decimal, "Sum of exec_value over all fills", "base asset"),
+  volume: measure(Decimal, "Sum of exec_value over all fills", "quote asset"),
   maker_volume: measure(Decimal, "Maker volume", "quote asset"),
   taker_volume: measure(Decimal, "Taker volume", "quote asset"),
   trade_count: measure(Schema.Int, "Number of fills", "count"),

@@ -86,7 +86,7 @@ export const PublicTrade = Schema.Struct({
   price: measure(Decimal, "Price", "quote asset"),
   qty: measure(Decimal, "Quantity", "base asset"),
   side: field(Side, "Side of the taker"),
-  seq: measure(Schema.Int, "Market sequence of the matching event", "position"),
+  seq: measure(Schema.Int, "Market sequence of the fill", "position"),
   timestamp: field(Millis, "Event time"),
   agg_id: field(Schema.String, "Id of the aggregated trade that contains the trade"),
   is_liquidation: field(Schema.Boolean, "Whether the taker was a liquidation")

@@ -88,6 +88,13 @@ describe("the document", () => {
     assert.isAbove(fields.length, 300)
     assert.deepStrictEqual(fields.flatMap(faultsOf), [], "annotate the field in its schema (domain/Field.ts)")
   })
+  it("says what a figure is: the unit of a volume, the parts of an equity, whether a code is revoked", () => {
+    const { AccessCode, Balance, Statistics } = components.schemas
+    for (const name of ["volume", "maker_volume", "taker_volume"])
+      assert.strictEqual(Statistics.properties[name]["x-unit"], "quote asset", name)
+    assert.include(Balance.properties.equity.description, "isolated_margin")
+    assert.notInclude(AccessCode.properties.revoked.description, "Always true")
+  })
   it("would find a field without annotations", () => {
     assert.deepStrictEqual(faultsOf(["A.b", { type: "integer" }]), [
       "A.b: no description",

@@ -122,13 +122,13 @@ const wrongTimes = (
 ): DomainError<"OutOfRange"> | undefined => {
   const field = "end_time_ms"
   if (end_time_ms <= start_time_ms) {
-    return new DomainError("OutOfRange", { field, min: start_time_ms + 1 }, "expected a time after start_time")
+    return new DomainError("OutOfRange", { field, min: start_time_ms + 1 }, "expected a time after start_time_ms")
   }
   if (end_time_ms - start_time_ms > DAYS_MAX * DAY_MS) {
     return new DomainError(
       "OutOfRange",
       { field, max: start_time_ms + DAYS_MAX * DAY_MS },
-      `expected at most ${DAYS_MAX} days after start_time`
+      `expected at most ${DAYS_MAX} days after start_time_ms`
     )
   }
   if (state === "published" && end_time_ms <= now) {

@@ -199,7 +199,7 @@ class PublicTrade:
     side: Side
     """Side of the taker"""
     seq: int
-    """Market sequence of the matching event [position]"""
+    """Market sequence of the fill [position]"""
     timestamp: int
     """Event time [ms]"""
     agg_id: str
@@ -1143,7 +1143,7 @@ class Balance:
     wallet_balance: Decimal
     """Wallet balance, without unrealized profit and loss [asset]"""
     equity: Decimal
-    """Wallet balance plus unrealized profit and loss [asset]"""
+    """Sum of wallet balance, isolated_margin and unrealized profit and loss [asset]"""
     available_balance: Decimal
     """Amount available to new orders and positions [asset]"""
     margin_used: Decimal
@@ -1425,7 +1425,7 @@ Period = Literal["1d", "7d", "30d", "all"]
 @dataclass(frozen=True)
 class Statistics:
     volume: Decimal
-    """Sum of exec_value over all fills [base asset]"""
+    """Sum of exec_value over all fills [quote asset]"""
     maker_volume: Decimal
     """Maker volume [quote asset]"""
     taker_volume: Decimal
@@ -2268,7 +2268,7 @@ class AccountBalanceEventDataList:
     wallet_balance: Decimal
     """Wallet balance, without unrealized profit and loss [asset]"""
     equity: Decimal
-    """Wallet balance plus unrealized profit and loss [asset]"""
+    """Sum of wallet balance, isolated_margin and unrealized profit and loss [asset]"""
     available_balance: Decimal
     """Amount available to new orders and positions [asset]"""
     margin_used: Decimal
