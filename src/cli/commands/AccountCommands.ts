@@ -1,9 +1,12 @@
 /** `positions`, `balances`, `faucet`, `sub-accounts`, `transfer` and `transactions`. */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { Client } from "../../client/Client.ts"
 import { Decimal } from "../../domain/Decimal.ts"
 import { TransactionType } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
+import { LIMIT_MAX } from "../../domain/Page.ts"
+import type { Position } from "../../domain/Position.ts"
 import type { SubAccount } from "../../domain/User.ts"
 import { optionally } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
@@ -11,11 +14,22 @@ import * as Live from "../Live.ts"
 import { type Column, ofSide, type Paint, show, table, time } from "../Show.ts"
 import { limit, rowsOf, showPage, subAccount } from "./OrderCommands.ts"
 
+/** All open positions. The first page alone would show less risk than there is. */
+export const allPositions = Effect.fnUntraced(function* (client: Client) {
+  const all: Array<Position> = []
+  let cursor = ""
+  do {
+    const page = yield* client.position.list({ query: { limit: LIMIT_MAX, ...(cursor === "" ? {} : { cursor }) } })
+    all.push(...page.list)
+    cursor = page.next_page_cursor
+  } while (cursor !== "")
+  return all
+})
+
 export const positions = Command.make("positions", Live.watching, (input) =>
   Effect.gen(function* () {
     const { client } = yield* Gateway.trader
-    const read = Effect.map(client.position.list({ query: {} }), ({ list }) => list)
-    yield* Live.list(input, read, (all, paint) =>
+    yield* Live.list(input, allPositions(client), (all, paint) =>
       table(
         all,
         [
