@@ -204,6 +204,8 @@ export class Sequencer extends Context.Service<
       {
         readonly epoch: string
         readonly head_seq: number
+        /** Engine time, Unix ms. */
+        readonly server_ts_ms: number
         /** The history, and its checksum at the head; absent where the backend has none. */
         readonly fork?: string | undefined
         readonly checksum?: number | undefined

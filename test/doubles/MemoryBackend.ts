@@ -56,7 +56,7 @@ export const layer: Layer.Layer<Sequencer | Feed> = Layer.unwrap(
         instruments: missing,
         openOrders: missing,
         subAccounts: () => missing,
-        head: Effect.sync(() => ({ epoch, head_seq: events.length }))
+        head: Effect.sync(() => ({ epoch, head_seq: events.length, server_ts_ms: 0 }))
       }),
       Layer.succeed(Feed, {
         follow: (position) => {

@@ -45,7 +45,7 @@ export class ScriptedBackend {
           const answer = this.book(symbol)
           return answer === undefined ? Effect.fail(new SequencerUnavailable({})) : Effect.succeed(answer)
         }),
-      head: Effect.sync(() => this.head),
+      head: Effect.sync(() => ({ server_ts_ms: 0, ...this.head })),
       openOrders: Effect.sync(() => ({ orders: this.openOrders, as_of_seq: this.as_of_seq })),
       subAccounts: () => Effect.sync(() => this.accounts),
       instruments: Effect.suspend(() => Effect.as(this.instrumentsArrive, this.instruments))

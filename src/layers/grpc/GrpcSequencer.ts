@@ -191,13 +191,19 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
           read(SequencerService.listSubAccounts, { user_id, page_token }, LIST_MS, (response) => response),
         (response) => response.sub_accounts
       ).pipe(Effect.flatMap(convert(({ all }) => all.map(toSubAccount)))),
-    head: read(SequencerService.getHead, {}, HEAD_MS, ({ checksum, epoch, first_seq, fork, head_seq }) => ({
-      epoch,
-      head_seq,
-      fork: fork === "" ? undefined : fork,
-      checksum,
-      first_seq: first_seq === 0 ? undefined : first_seq
-    }))
+    head: read(
+      SequencerService.getHead,
+      {},
+      HEAD_MS,
+      ({ checksum, epoch, first_seq, fork, head_seq, server_ts_ms }) => ({
+        epoch,
+        head_seq,
+        server_ts_ms,
+        fork: fork === "" ? undefined : fork,
+        checksum,
+        first_seq: first_seq === 0 ? undefined : first_seq
+      })
+    )
   })
 })
 

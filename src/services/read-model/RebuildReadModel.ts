@@ -6,7 +6,7 @@
  * from the first one on. A backend that no longer has the events gives open orders, balances and positions, and the numbering
  * begins there; the histories stay.
  */
-import { Clock, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { ModelPosition } from "../../domain/Projection.ts"
 import * as RecordJson from "../../domain/RecordJson.ts"
 import type { SubAccountState } from "../../domain/User.ts"
@@ -48,7 +48,6 @@ const restartModel = (
   why: string
 ) =>
   Effect.gen(function* () {
-    const clock = yield* Clock.Clock
     const sequencer = yield* Sequencer
     const before = yield* sequencer.head
     const open = yield* sequencer.openOrders
@@ -66,7 +65,8 @@ const restartModel = (
       epoch: after.epoch,
       seq: open.as_of_seq,
       began: open.as_of_seq,
-      ts_ms: clock.currentTimeMillisUnsafe(),
+      // engine time, as of an event, and not after later events: a day of rewards is over by it
+      ts_ms: before.server_ts_ms,
       ...(after.fork !== undefined && { fork: after.fork }),
       ...(stream !== undefined && { stream })
     }

@@ -135,7 +135,14 @@ describe("a read of the sequencer", () => {
       (address) => address,
       async (channel) => {
         const head = Effect.scoped(Effect.flatMap(GrpcSequencer.make(channel), (sequencer) => sequencer.head))
-        const expected = { epoch: "e", head_seq: 7, fork: undefined, checksum: undefined, first_seq: undefined }
+        const expected = {
+          epoch: "e",
+          head_seq: 7,
+          server_ts_ms: 0,
+          fork: undefined,
+          checksum: undefined,
+          first_seq: undefined
+        }
         assert.deepStrictEqual(await Effect.runPromise(head), expected)
       }
     ))

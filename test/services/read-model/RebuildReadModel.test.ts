@@ -27,6 +27,8 @@ const accountOf = (index: number, deleted: boolean): SubAccountState => ({
   deleted,
   created_time: 1
 })
+/** Engine time before the first read. The clock of the gateway is ahead of it. */
+const ENGINE_MS = 900
 const former: ModelPosition = { epoch: "e1", seq: 30, began: 0, ts_ms: 5, fork: "f1", version: 1 }
 
 interface Head {
@@ -34,6 +36,7 @@ interface Head {
   readonly head_seq: number
   readonly first_seq: number
   readonly fork?: string
+  readonly server_ts_ms?: number
 }
 type Write = readonly [kind: "restart" | "clear", after: unknown, position: ModelPosition, open?: OpenState]
 
@@ -65,7 +68,10 @@ const setting = (
   const backend = Layer.merge(
     Layer.mock(Sequencer)({
       commands_down_ms: () => 0,
-      head: Effect.sync(() => (heads++ === 0 ? head : (options.after ?? head))) as never,
+      head: Effect.sync(() => ({
+        server_ts_ms: ENGINE_MS,
+        ...(heads++ === 0 ? head : (options.after ?? head))
+      })) as never,
       openOrders: Effect.succeed({
         orders: [{ user_id: alice.user_id, order: order({ order_id: uuid(7) }) }],
         as_of_seq: 40
@@ -91,8 +97,8 @@ const setting = (
 }
 
 const head: Head = { epoch: "e2", head_seq: 41, first_seq: 12, fork: "f2" }
-const later: Head = { ...head, head_seq: 44 }
-const restarted: ModelPosition = { epoch: "e2", seq: 40, began: 40, ts_ms: 1_000, fork: "f2", stream: "f2-40" }
+const later: Head = { ...head, head_seq: 44, server_ts_ms: ENGINE_MS + 50 }
+const restarted: ModelPosition = { epoch: "e2", seq: 40, began: 40, ts_ms: ENGINE_MS, fork: "f2", stream: "f2-40" }
 
 describe("a rebuild of the read model", () => {
   it.effect("begins at the position of the open orders, with the state of all sub-accounts that exist", () => {
@@ -129,7 +135,7 @@ describe("a rebuild of the read model", () => {
     const { run, writer, writes } = setting({ epoch: "e2", head_seq: 41, first_seq: 12 })
     return Effect.gen(function* () {
       yield* run(rebuildReadModel(writer, undefined))
-      assert.deepStrictEqual(writes[0]!.slice(1, 3), [undefined, { epoch: "e2", seq: 40, began: 40, ts_ms: 1_000 }])
+      assert.deepStrictEqual(writes[0]!.slice(1, 3), [undefined, { epoch: "e2", seq: 40, began: 40, ts_ms: ENGINE_MS }])
     })
   })
 
