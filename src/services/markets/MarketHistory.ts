@@ -3,7 +3,7 @@
  * deleveraging; and current data of the referee.
  * Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging, #ownership.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Interval, OpenInterestInterval } from "../../domain/Enumerations.ts"
 import type { FundingRate } from "../../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
@@ -13,7 +13,7 @@ import { Cursors, type List, parseRowKey, printRowKey } from "../operations/Curs
 import { BackendAvailability } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type MarketsQuery } from "../History.ts"
 import { Klines } from "./Klines.ts"
-import { type Page, type SpanRequest, spanOf } from "../operations/Paging.ts"
+import { endOf, type Page, type SpanRequest, spanOf } from "../operations/Paging.ts"
 import { type Aged, agedReads, type MarketReason } from "./MarketQueries.ts"
 import { MarketView } from "./MarketView.ts"
 import { Referee, type RefereeError } from "../Referee.ts"
@@ -78,7 +78,7 @@ export class MarketHistory extends Context.Service<
       const aged = agedReads(gate, view)
 
       const span = Effect.fnUntraced(function* (request: SpanRequest) {
-        const found = spanOf(request, yield* Clock.currentTimeMillis)
+        const found = spanOf(request, yield* endOf(view))
         if (found instanceof DomainError) return yield* Effect.fail(found)
         return { start_time: found.start, end_time: found.end }
       })

@@ -2,6 +2,7 @@
  * Requests and answers of paged lists, shared by all rooms. Source: docs/contract/conventions.md#paging, #time-ranges;
  * docs/contract/websocket.md#lists-and-the-stream.
  */
+import { Clock, Effect } from "effect"
 import { DAY_MS } from "../../domain/Time.ts"
 import { DomainError } from "../DomainError.ts"
 
@@ -37,9 +38,16 @@ export interface StreamMark {
 }
 
 /**
+ * The end of a history that includes every record that readers see. Records have engine time, which may be ahead of the clock of
+ * this gateway; `shown`: that of the newest event.
+ */
+export const endOf = (shown: { readonly now: () => number }): Effect.Effect<number> =>
+  Effect.map(Clock.currentTimeMillis, (now) => Math.max(now, shown.now() + 1))
+
+/**
  * Resolves the bounds of a history query. A request without bounds is unbounded, so that paging reaches the first record.
- * The end defaults to `now`. If only the end is given, the start is {@link SPAN_DEFAULT_MS} before it. A span has no maximum
- * length: the page limit bounds the work.
+ * The end defaults to `now`, which is {@link endOf}. If only the end is given, the start is {@link SPAN_DEFAULT_MS} before it. A
+ * span has no maximum length: the page limit bounds the work.
  */
 export const spanOf = (
   request: SpanRequest,

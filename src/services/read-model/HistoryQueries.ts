@@ -4,7 +4,7 @@
  * Source: docs/contract/conventions.md#time-ranges, #paging, docs/contract/rest-trading.md#order-endpoints,
  * #executions, docs/contract/rest-account.md.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Transfer, Withdrawal } from "../../domain/Account.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
 import { type ExecType, OrderStatus, type Side, type TransactionType } from "../../domain/Enumerations.ts"
@@ -17,6 +17,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Cursors, type List, parseRowKey, printRowKey } from "../operations/Cursors.ts"
 import {
+  endOf,
   type ListRequest,
   type Page,
   type SpanRequest,
@@ -178,7 +179,7 @@ export class HistoryQueries extends Context.Service<
       /** The common part of all lists: user and filters, time range, cursor. The symbol is checked before. */
       const queryOf = Effect.fnUntraced(function* (caller: Caller, request: ListRequest & SpanRequest, list: List) {
         const after = yield* cursors.read(list, request.cursor)
-        const span = spanOf(request, yield* Clock.currentTimeMillis)
+        const span = spanOf(request, yield* endOf(markets))
         if (span instanceof DomainError) return yield* Effect.fail(span)
         const query: ListQuery = {
           user_id: caller.user_id,

@@ -86,13 +86,34 @@ describe("the lists", () => {
       assert.deepStrictEqual([first.list, second.list], [[order("2")], [order("1")]])
       assert.strictEqual(second.next_page_cursor, "")
       assert.deepStrictEqual(asked[1]?.after, { time: 9, id: 4 })
-      assert.deepInclude(asked[0]!, { limit: 1, start_time: now - DAY_MS, end_time: now, sub_accounts: undefined })
+      assert.deepInclude(asked[0]!, { limit: 1, start_time: now - DAY_MS, end_time: now + 1, sub_accounts: undefined })
       const foreignCursor = yield* Effect.flip(
         lists.orders({ ...tokenCaller, user_id: "somebody" }, { ...filters, cursor: first.next_page_cursor })
       )
       assert.deepInclude(foreignCursor, { reason: "InvalidCursor" })
       const otherFilter = yield* Effect.flip(lists.orders(tokenCaller, { cursor: first.next_page_cursor }))
       assert.deepInclude(otherFilter, { reason: "InvalidCursor" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("hold the newest record where the clock of this gateway is behind engine time", () => {
+    const engine_ms = now + 5_000
+    const asked: Array<OrderQuery> = []
+    const layer = policies({
+      markets: { now: () => engine_ms },
+      history: {
+        orders: (query) => {
+          asked.push(query)
+          return Effect.succeed({ rows: [], next: undefined })
+        }
+      }
+    })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const lists = yield* HistoryQueries
+      // a client that polls with the time of the last record that it has
+      yield* lists.orders(tokenCaller, { start_time: engine_ms })
+      assert.deepInclude(asked[0]!, { start_time: engine_ms, end_time: engine_ms + 1 })
     }).pipe(Effect.provide(layer))
   })
 
@@ -220,7 +241,7 @@ describe("the lists", () => {
       assert.strictEqual(cursors.size, all.length, "a cursor belongs to its endpoint")
       for (const list of all.slice(0, 3)) {
         yield* list(tokenCaller, { start_time: 0 })
-        assert.deepInclude(asked.at(-1)!, { start_time: 0, end_time: now })
+        assert.deepInclude(asked.at(-1)!, { start_time: 0, end_time: now + 1 })
         const backwards = yield* Effect.flip(list(tokenCaller, { start_time: 2, end_time: 1 }))
         assert.deepInclude(backwards, { reason: "OutOfRange" })
       }
