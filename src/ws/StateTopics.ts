@@ -44,13 +44,19 @@ export class PoolTopic extends StateTopic<PoolData> {
 /** Changes of auto-deleveraging are rare; each is sent immediately. */
 export class AlertTopic extends PublicTopic<AlertData> {
   override readonly conflatable = true
+  /** Whether a member can have the state: before the backend has reported it, there is no snapshot. */
+  private isShown = false
 
   override snapshot(now: number): Frame | undefined {
     const alert = this.view.alert(this.symbol)
+    this.isShown ||= alert !== undefined
     return alert && this.frame(this.data("snapshot", alert, now), now)
   }
   override take({ alerts }: MarketChange, now: number): undefined {
-    for (const alert of alerts) this.send(this.data("update", alert, now), now)
+    for (const alert of alerts) {
+      this.send(this.data(this.isShown ? "update" : "snapshot", alert, now), now)
+      this.isShown = true
+    }
   }
   private data(type: AlertData["type"], alert: AdlAlert, now: number): AlertData {
     return { type, ts: now, ...alert }

@@ -471,6 +471,20 @@ describe("adl_alert", () => {
   )
 })
 
+describe("adl_alert before the state is known", () => {
+  it.live("sends it as a snapshot once it is, then updates", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const { peer } = yield* following(world, [alerts], 0)
+      world.market.alert = alert()
+      world.market.tell({ alerts: [alert(), alert({ latest_pnl_ratio: "-0.31" })] })
+      const types = (yield* peer.take(2)).map(({ data }: Message) => data.type)
+      assert.deepStrictEqual(types, ["snapshot", "update"])
+    })
+  )
+})
+
 describe("orderbook", () => {
   it.live("comes in each of its depths, at the cadence of the depth, and 1 as snapshots", () =>
     Effect.gen(function* () {
