@@ -27,8 +27,8 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   BodyTooLarge: because("The body is larger than 256 KiB.", "Split it. A batch has at most 20 orders."),
   WrongMediaType: because(
-    "The `Content-Type` is not JSON in UTF-8.",
-    "Send `Content-Type: application/json`. With curl, `-d` alone sends a form."
+    "The `Content-Type` is not JSON in UTF-8, or the body is in a coding such as gzip.",
+    "Send `Content-Type: application/json` and an uncompressed body. With curl, `-d` alone sends a form."
   ),
   ExpectationFailed: because("`Expect` has another value than `100-continue`.", "Omit the header."),
   UpgradeRequired: because(

@@ -188,8 +188,10 @@ describe("the order of the checks", () => {
   const bad = { ...order, qty: 1 }
   it("refuses a body in a content coding, which is not JSON as it is sent", async () => {
     for (const coding of ["gzip", "br", "identity"]) {
-      const coded = { body: order, headers: { "content-encoding": coding } }
-      assert.deepStrictEqual((await reasonOf("POST", CREATE, coded)).slice(0, 2), [415, "WrongMediaType"])
+      for (const headers of [{ "content-encoding": coding }, { "transfer-encoding": `${coding}, chunked` }]) {
+        const coded = { body: order, headers }
+        assert.deepStrictEqual((await reasonOf("POST", CREATE, coded)).slice(0, 2), [415, "WrongMediaType"])
+      }
     }
   })
   it("accepts JSON in UTF-8 alone, in any spelling of its type", async () => {

@@ -94,6 +94,15 @@ describe("over a socket", () => {
     assert.deepStrictEqual([statusOf(whole), statusOf(chunked)], [200, 200])
     assert.strictEqual(submitted - before, 2)
   })
+  it("refuses a body in a transfer coding beside its chunks", async () => {
+    const statusWith = async (coding: string) => {
+      const chunks = `${order.length.toString(16)}\r\n${order}\r\n0\r\n\r\n`
+      return statusOf(await raw(`${head}Transfer-Encoding: ${coding}\r\n\r\n${chunks}`))
+    }
+    for (const coding of ["gzip, chunked", "deflate,chunked", "identity, chunked"])
+      assert.strictEqual(await statusWith(coding), 415, coding)
+    for (const coding of ["chunked", "Chunked", "chunked "]) assert.strictEqual(await statusWith(coding), 200, coding)
+  })
   it("refuses two Authorization headers, even equal ones", async () => {
     const answer = await raw(
       "GET /api/v1/user/me HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer good\r\nauthorization: Bearer good\r\n\r\n"

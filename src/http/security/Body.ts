@@ -33,7 +33,9 @@ const keep = (bytes: Uint8Array, headers: Headers, state: RequestState): BodyErr
   const type = headers["content-type"]
   if (
     (type !== undefined && type !== "application/json" && !JSON_TYPE.test(type)) ||
-    headers["content-encoding"] !== undefined
+    headers["content-encoding"] !== undefined ||
+    // Node decodes the chunks alone
+    (headers["transfer-encoding"] ?? "chunked").toLowerCase() !== "chunked"
   ) {
     return wrongType
   }

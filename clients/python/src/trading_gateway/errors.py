@@ -58,7 +58,7 @@ class BodyTooLarge(BadRequest):
 
 
 class WrongMediaType(BadRequest):
-    """The `Content-Type` is not JSON in UTF-8. Send `Content-Type: application/json`. With curl, `-d` alone sends a form."""
+    """The `Content-Type` is not JSON in UTF-8, or the body is in a coding such as gzip. Send `Content-Type: application/json` and an uncompressed body. With curl, `-d` alone sends a form."""
 
 
 class ExpectationFailed(BadRequest):
