@@ -1,9 +1,12 @@
 /** `gateway mcp`, used by the client of the Model Context Protocol. */
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -117,6 +120,36 @@ describe("gateway mcp", { timeout: 120_000 }, () => {
     const { list } = await owner.order.realtime({})
     assert.deepStrictEqual(list.length, 1)
     assert.isFalse((await call("cancel_all_orders", { symbol: SYMBOL })).isError)
+  })
+
+  it("answers each line that is no JSON, and the messages around it", { timeout: 30_000 }, async () => {
+    const env = { PATH: process.env["PATH"]!, GATEWAY_URL: exchange.url, GATEWAY_HOME: home }
+    const server = spawn(process.execPath, [PROGRAM, "mcp"], { env, stdio: ["pipe", "pipe", "inherit"] })
+    try {
+      const clientInfo = { name: "test", version: "1" }
+      const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }
+      const message = (id: number, method: string, rest: object = {}) =>
+        `${JSON.stringify({ jsonrpc: "2.0", id, method, ...rest })}\n`
+      server.stdin.write(`${message(1, "initialize", { params })}{"jsonrpc":"2.0",\n\r\n${message(2, "ping")}`)
+      server.stdin.write(`no JSON\n${message(3, "ping")}`)
+      const answers: Array<{ readonly id: number | null; readonly error?: { readonly code: number } }> = []
+      for await (const line of createInterface({ input: server.stdout }))
+        if (answers.push(JSON.parse(line)) === 5) break
+      assert.sameDeepMembers(
+        answers.map(({ error, id }) => [id, error?.code]),
+        [
+          [1, undefined],
+          [null, -32_700],
+          [2, undefined],
+          [null, -32_700],
+          [3, undefined]
+        ]
+      )
+      server.stdin.end()
+      assert.deepStrictEqual(await once(server, "exit"), [0, null])
+    } finally {
+      server.kill("SIGKILL")
+    }
   })
 })
 

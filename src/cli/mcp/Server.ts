@@ -4,6 +4,7 @@ import { McpProtocol, McpServer } from "effect/ai"
 import type { Client } from "../../client/index.ts"
 import { VERSION } from "../../http/api/Api.ts"
 import { toPrinted } from "../ErrorOutput.ts"
+import * as Input from "./Input.ts"
 import { accountTools, type Failure, marketTools, tradingTools } from "./Tools.ts"
 import { exceeded, exposureOf, PAGE, type TradingLimits, wrongMarket } from "./TradingLimits.ts"
 
@@ -99,6 +100,6 @@ export const serve = (options: Options) => {
       instructions: INSTRUCTIONS,
       protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26],
       registrations
-    })
+    }).pipe(Layer.provide(Input.layer))
   ).pipe(Effect.provide(Logger.layer([Logger.withConsoleError(Logger.formatJson)])))
 }
