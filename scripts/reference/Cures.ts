@@ -298,7 +298,7 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   DeadlineExceeded: because(
     'No response arrived in time. With `outcome: "unknown"` the command may have been sequenced.',
-    "Repeat it with the same `order_link_id` or id. It is never executed twice."
+    "Repeat it with the same `order_link_id` or id: it is never executed twice. Where the request has none (the faucet, a new sub-account, added margin), read the state first."
   ),
   ShuttingDown: because(
     "This gateway is shutting down.",

@@ -394,7 +394,7 @@ class Overloaded(ServiceUnavailable):
 
 
 class DeadlineExceeded(ServiceUnavailable):
-    """No response arrived in time. With `outcome: "unknown"` the command may have been sequenced. Repeat it with the same `order_link_id` or id. It is never executed twice."""
+    """No response arrived in time. With `outcome: "unknown"` the command may have been sequenced. Repeat it with the same `order_link_id` or id: it is never executed twice. Where the request has none (the faucet, a new sub-account, added margin), read the state first."""
 
 
 class ShuttingDown(ServiceUnavailable):
