@@ -100,7 +100,7 @@ const snapshotsOf = (journal: string): Snapshotter => {
 /** Replays old events in a separate thread for each subscriber. */
 const replaysOf =
   (path: string): Replay =>
-  (from, { onBlock, onEnd, onError }) => {
+  (from, { onBlock, onEnd, onError, onLost }) => {
     const taken = new SharedArrayBuffer(4)
     const counter = new Int32Array(taken)
     const onTaken = () => {
@@ -116,7 +116,7 @@ const replaysOf =
       } else if ("ended" in message) onEnd(message.ended)
       else onError(message.error)
     })
-    worker.once("error", (cause) => onError(cause.message))
+    worker.once("error", (cause) => onLost(cause.message))
     return () => {
       worker.removeAllListeners()
       void worker.terminate()

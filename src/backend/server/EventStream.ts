@@ -22,6 +22,8 @@ export const SUBSCRIBER_STALL_MS = 10_000
 export const SUBSCRIBERS_MAX = 1000
 /** Replays at one time: each has a thread and the state of an engine. Further subscribers try again. */
 export const REPLAYS_MAX = 2
+/** Time until a subscriber may begin another replay after one was lost, in ms. */
+const LOST_MS = 1000
 
 /** What heartbeats report. Source: docs/contract/rest.md#service-endpoints. */
 export interface BackendStatus {
@@ -61,6 +63,8 @@ export interface ReplaySink {
   /** The replay is at the end of the journal; or the journal had another checksum before the first event. */
   readonly onEnd: (at: "AtHead" | "Forked") => void
   readonly onError: (message: string) => void
+  /** The replay ended, for a reason that says nothing of the journal, such as too little memory: another one may succeed. */
+  readonly onLost: (message: string) => void
 }
 /** Starts a replay of old events. The returned function ends it. */
 export type Replay = (from: ReplayFrom, sink: ReplaySink) => () => void
@@ -202,7 +206,12 @@ export class EventStream {
         at === "Forked"
           ? stop(status.FAILED_PRECONDITION, `event ${from.seq - 1} is not on this history`, "Forked")
           : stop(status.UNAVAILABLE, "the replay has ended: subscribe at the next event"),
-      onError: failed
+      onError: failed,
+      onLost: (message) => {
+        onFailure(message)
+        const again = () => stop(status.UNAVAILABLE, "the replay was lost: subscribe at the next event")
+        setTimeout(again, LOST_MS).unref()
+      }
     })
   }
   private endReplay(subscriber: Subscriber): void {

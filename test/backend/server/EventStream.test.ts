@@ -304,18 +304,25 @@ describe("EventStream", () => {
       stream.stop()
     })
 
-    it("answers a journal that does not replay, another history, and the end of the journal", () => {
+    it("answers a journal that does not replay, another history, the end of the journal, and a lost replay", () => {
+      vi.useFakeTimers()
+      onTestFinished(() => void vi.useRealTimers())
       const { failures, started, stream, subscribe } = setting()
       const calls = [subscribe(1), subscribe(1)]
       started[0]!.sink.onError("damaged")
       started[1]!.sink.onEnd("Forked")
-      calls.push(subscribe(1))
+      calls.push(subscribe(1), subscribe(1))
       started[2]!.sink.onEnd("AtHead")
+      // the subscriber must not take its events for gone
+      started[3]!.sink.onLost("no memory")
+      vi.advanceTimersByTime(999)
+      assert.deepStrictEqual(calls[3]!.codes, [])
+      vi.advanceTimersByTime(1)
       assert.deepStrictEqual(
         calls.map(({ codes }) => codes),
-        [[status.OUT_OF_RANGE], [status.FAILED_PRECONDITION], [status.UNAVAILABLE]]
+        [[status.OUT_OF_RANGE], [status.FAILED_PRECONDITION], [status.UNAVAILABLE], [status.UNAVAILABLE]]
       )
-      assert.deepStrictEqual(failures, ["damaged"])
+      assert.deepStrictEqual(failures, ["damaged", "no memory"])
       stream.stop()
     })
 
