@@ -256,8 +256,9 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "hours that are over are read before the running ones",
     module: "/sql/LedgerReads.ts",
-    right: "Effect.all([read(`last_${table}`), read(table)]), ([last, over])",
-    wrong: "Effect.all([read(table), read(`last_${table}`)]), ([over, last])",
+    right: "    const running = yield* read(`last_${table}`, start)",
+    wrong:
+      "    const over = yield* read(table, start)\n    const running = yield* read(`last_${table}`, start)\n    if (over.length === 0) return running.map(rowOf)",
     tests: ["test/layers/sql/SqlHistory.test.ts"]
   },
   {
