@@ -64,7 +64,11 @@ export const runSessions = (
       Effect.logInfo("Redis connected").pipe(Effect.annotateLogs({ link: name }))
     )
     while (true) {
-      const error = yield* Effect.flip(Effect.scoped(session(connected)))
+      const error = yield* Effect.scoped(session(connected)).pipe(
+        // the client throws, for example where it cannot read the address
+        Effect.catchDefect((cause) => Effect.fail(failed(cause))),
+        Effect.flip
+      )
       yield* Effect.logWithLevel(isNew ? "Warn" : "Debug")("Redis is unavailable").pipe(
         Effect.annotateLogs({ link: name, cause: String(error.cause) })
       )

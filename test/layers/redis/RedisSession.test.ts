@@ -4,12 +4,15 @@ import { TestClock } from "effect/testing"
 import { failed, runSessions } from "../../../src/layers/redis/RedisSession.ts"
 
 describe("sessions", () => {
-  it.effect("follow each other after a pause of 250 ms, without end", () =>
+  it.effect.each([
+    ["an error", Effect.fail(failed(new Error("refused")))],
+    ["a defect, as for an address that the client cannot read", Effect.die(new TypeError("Invalid URL"))]
+  ] as const)("follow each other after a pause of 250 ms, without end: %s", ([, failure]) =>
     Effect.gen(function* () {
       let [begun, ended] = [0, 0]
       const session = Effect.suspend(() => {
         begun++
-        return Effect.fail(failed(new Error("refused")))
+        return failure
       })
       yield* Effect.forkChild(
         runSessions(
