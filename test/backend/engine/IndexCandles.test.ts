@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 import { indexCandle, indexCandles } from "../../../src/backend/engine/referee/IndexCandles.ts"
 import { simulatedIndex } from "../../../src/backend/engine/referee/Prices.ts"
-import { bucketEnd, bucketStart } from "../../../src/domain/Candles.ts"
+import { bucketEnd, bucketStart, intervals } from "../../../src/domain/Candles.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import { Bench, BTC } from "../Bench.ts"
@@ -83,5 +84,40 @@ describe("candles of the index before the start", () => {
   it("do not exist where the index is set by hand", () => {
     const { bench, market, range } = stage("manual")
     assert.isEmpty(indexCandles(bench.state, market(BTC), { ...range, interval: "60" }))
+  })
+  it("are computed once, because a closed candle never changes", () => {
+    const { bench, market, range } = stage()
+    const read = (interval: (typeof intervals)[number]) =>
+      indexCandles(bench.state, market(BTC), { ...range, interval, limit: 1000 })
+    for (const interval of intervals) {
+      const first = read(interval)
+      read(interval).forEach((candle, i) => assert.strictEqual(candle, first[i]))
+    }
+  })
+
+  it("equal computed ones in every range, whichever was read before", () => {
+    const { bench, market } = stage()
+    const minutes = (max: number) => fc.integer({ min: 0, max }).map((count) => count * MINUTE_MS)
+    const query = fc.record({
+      symbol: fc.constantFrom(BTC, ETH),
+      interval: fc.constantFrom(...intervals),
+      back: minutes(31 * 24 * 60),
+      length: fc.oneof(minutes(2_000), fc.constant(31 * DAY_MS)),
+      limit: fc.integer({ min: 0, max: 1001 })
+    })
+    fc.assert(
+      fc.property(fc.array(query, { minLength: 1, maxLength: 6, size: "max" }), (queries) => {
+        for (const { back, interval, length, limit, symbol } of queries) {
+          const end_ms = bench.now - back
+          const range = { interval, start_ms: end_ms - length, end_ms, limit }
+          const candles = indexCandles(bench.state, market(symbol), range)
+          assert.deepStrictEqual(
+            candles,
+            candles.map(({ start_ms }) => indexCandle(market(symbol), interval, start_ms))
+          )
+        }
+      }),
+      { numRuns: 50 }
+    )
   })
 })
