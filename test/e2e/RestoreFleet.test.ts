@@ -73,6 +73,16 @@ const userAt = Effect.fnUntraced(function* (baseUrl: string) {
 })
 type User = Effect.Success<ReturnType<typeof userAt>>
 
+/** The number of sub-accounts of a user who logs in at a gateway. */
+const subAccountsOf = (user: Wallet.Wallet, baseUrl: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const client = yield* Client.make({ baseUrl })
+      yield* client.login(user)
+      return (yield* client.user.subAccounts()).list.length
+    })
+  )
+
 const rebuilds = async (url: string): Promise<number> => {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(/^gateway_read_model_rebuilds_total\{reason="Forked"\} (\d+)$/mu.exec(text)?.[1] ?? 0)
@@ -144,12 +154,16 @@ describe.skipIf(!isFleetInstalled || !isNatsInstalled).each(journals)(
       const lost = [1, 2, 3].map((i) => `${name}-lost-${i}`)
       await run(Effect.andThen(users[1]!.place(lost), users[1]!.cancel(`${name}-kept-1`)))
       await show([...before, `${name}-kept-2`, ...lost])
+      // nor the sub-account of a user who came after the backup
+      const newcomer = Wallet.generate().wallet
+      assert.strictEqual(await run(subAccountsOf(newcomer, fleet.members[1]!.url)), 1)
       await fleet.backend.kill()
       const restored = store.restore(fleet.backendDir, backup)
-      assert.strictEqual(restored.lost?.commands, 4)
+      assert.strictEqual(restored.lost?.commands, 5)
       const more = await meanwhile()
       await fleet.startBackend()
       await show([...kept, ...more])
+      assert.strictEqual(await run(subAccountsOf(newcomer, fleet.members[0]!.url)), 1)
 
       await run(users[1]!.place([`${name}-new`]))
       await show([...kept, ...more, `${name}-new`])

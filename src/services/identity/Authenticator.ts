@@ -6,6 +6,7 @@ import { Clock, Context, Duration, Effect, identity, Layer } from "effect"
 import { networkOf } from "../../domain/Ip.ts"
 import type { Caller } from "../../domain/User.ts"
 import { type Bucket, RateLimiter } from "../operations/RateLimiter.ts"
+import type { History } from "../History.ts"
 import type { Sequencer } from "../Sequencer.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as ApiKeyAuthentication from "./ApiKeyAuthentication.ts"
@@ -101,7 +102,7 @@ export class Authenticator extends Context.Service<
   ): Layer.Layer<
     Authenticator,
     never,
-    Accounts | ApiKeys | BanList | NonceStore | RateLimiter | Sequencer | Signatures | Tokens
+    Accounts | ApiKeys | BanList | History | NonceStore | RateLimiter | Sequencer | Signatures | Tokens
   > => Layer.effect(Authenticator, make(options))
 }
 

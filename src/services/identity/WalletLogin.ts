@@ -7,6 +7,7 @@ import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../../domain/Address.ts"
 import { fieldText } from "../../domain/InputText.ts"
 import { bytesOfSignature, isKeyOfParty, isNonce, parseParty, type Rail } from "../../domain/Identity.ts"
+import { History } from "../History.ts"
 import { commandIdOf } from "../operations/Ids.ts"
 import { RateLimiter } from "../operations/RateLimiter.ts"
 import { Sequencer } from "../Sequencer.ts"
@@ -48,6 +49,7 @@ const otherParty = () =>
 /** @param window_ms - accepted difference between `timestamp_ms` and the server's time. */
 export const make = Effect.fnUntraced(function* (check: SignatureChecks, window_ms: number) {
   const accounts = yield* Accounts
+  const history = yield* History
   const limiter = yield* RateLimiter
   const sequencer = yield* Sequencer
   const tokens = yield* Tokens
@@ -96,7 +98,9 @@ export const make = Effect.fnUntraced(function* (check: SignatureChecks, window_
     const user_id = userIdOf(root_address)
     if (wallet.binds) yield* accounts.bindPartyKey(party_id!, Hex.encode(wallet.publicKey))
     yield* accounts.ensureUser({ user_id, root_address, rail, party_id })
-    if (!(yield* accounts.isReady(user_id))) {
+    const isReady = yield* accounts.isReady(user_id)
+    // a restore of the backend may have lost it
+    if (!isReady || !(yield* history.subAccounts(user_id)).some(({ index }) => index === 0)) {
       yield* sequencer.submit({
         command_id: commandIdOf("create_sub_account", root_address, 0),
         user_id,

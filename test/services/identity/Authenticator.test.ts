@@ -15,6 +15,7 @@ import { CredentialLease } from "../../../src/services/identity/CredentialLease.
 import { commandIdOf } from "../../../src/services/operations/Ids.ts"
 import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { NonceStore, NonceStoreUnavailable } from "../../../src/services/identity/NonceStore.ts"
+import { History } from "../../../src/services/History.ts"
 import { OutcomeUnknown } from "../../../src/services/Sequencer.ts"
 import { ManualLease } from "../../doubles/ManualLease.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
@@ -129,6 +130,20 @@ describe("login", () => {
       yield* Ref.set(failure, new OutcomeUnknown())
       const second = yield* auth.login(login({ nonce: "nonce-0002" }))
       assert.notStrictEqual(second.token, first.token)
+    }))
+
+  test("makes sub-account 0 again where a restore of the backend has lost it", () =>
+    Effect.gen(function* () {
+      const lost = Layer.mock(History)({ subAccounts: () => Effect.succeed([]) })
+      const auth = yield* Authenticator.pipe(
+        Effect.provide(Layer.fresh(Authenticator.layer({})).pipe(Layer.provide(lost)))
+      )
+      const { commands } = yield* Wallets.Submitted
+      yield* auth.login(login())
+      yield* auth.login(login({ nonce: "nonce-0002" }))
+      const [first, second] = yield* Ref.get(commands)
+      assert.isDefined(first)
+      assert.deepStrictEqual(second, first)
     }))
 
   test("that finds no backend leaves the nonce spent, and the next one repeats the same command", () =>
