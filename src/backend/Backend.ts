@@ -114,6 +114,7 @@ const replaysOf =
         const { buffer, byteLength, byteOffset } = message.block.bytes
         onBlock({ ...message.block, bytes: Buffer.from(buffer, byteOffset, byteLength) }, onTaken)
       } else if ("ended" in message) onEnd(message.ended)
+      else if ("lost" in message) onLost(message.lost)
       else onError(message.error)
     })
     worker.once("error", (cause) => onLost(cause.message))

@@ -35,3 +35,12 @@ export const openError = (path: string, cause: unknown): JournalError => {
   const advice = DAMAGED.has(errcode & 0xff) ? `. ${RECOVERY_HINT}` : ""
   return new JournalError({ message: `cannot open the journal ${path}: ${message}${advice}`, cause })
 }
+
+/** Result codes of SQLite for what another attempt may do: busy, locked, no memory, an error of the disk, full, cannot open. */
+const PASSING: ReadonlySet<number> = new Set([5, 6, 7, 10, 13, 14])
+
+/** Whether an error says nothing of what a journal contains, such as one of too few open files. */
+export const isPassing = (error: unknown): boolean => {
+  const { errcode = 0 } = ((error instanceof JournalError ? error.cause : error) ?? {}) as { readonly errcode?: number }
+  return PASSING.has(errcode & 0xff)
+}
