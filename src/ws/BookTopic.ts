@@ -63,7 +63,7 @@ export class BookTopic extends PacedTopic<BookData> {
   }
 
   override take({ book, reset }: MarketChange, now: number): Job | undefined {
-    if (reset) this.reset(now)
+    if (reset) this.restart(now)
     else if (book !== undefined) return this
     return undefined
   }
@@ -104,7 +104,7 @@ export class BookTopic extends PacedTopic<BookData> {
     const before = this.published
     const after = this.current()
     if (after === undefined) return
-    if (before === undefined || before.stream_id !== after.stream_id) return this.reset(now)
+    if (before === undefined || before.stream_id !== after.stream_id) return this.restart(now)
     const bids = changedLevels(before.bids, after.bids)
     const asks = changedLevels(before.asks, after.asks)
     if (bids.length === 0 && asks.length === 0) return
@@ -128,7 +128,7 @@ export class BookTopic extends PacedTopic<BookData> {
   }
 
   /** Sends a new snapshot to all members after a reset of the book. */
-  private reset(now: number): void {
+  protected override restart(now: number): undefined {
     this.published = this.current()
     const data = this.snapshotData(now)
     if (data !== undefined) this.send(data, now)

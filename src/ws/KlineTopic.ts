@@ -44,6 +44,11 @@ export class KlineTopic extends PacedTopic<KlineData> {
     }
     return this.frame(this.data("snapshot", open === undefined ? [] : [open], now), now)
   }
+  protected override restart(now: number): Job | undefined {
+    this.shown = this.latest = undefined
+    this.begun = -1
+    return super.restart(now)
+  }
   override take({ candles }: MarketChange, now: number): Job | undefined {
     for (const { candle, interval } of candles) {
       if (interval !== this.interval) continue

@@ -77,7 +77,7 @@ class Market {
   }
   publish(change: MarketChange, now: number, throttler: Throttler): void {
     for (const { topic } of this.ordered) {
-      const job = topic.take(change, now)
+      const job = topic.publish(change, now)
       if (job !== undefined) throttler.request(job)
     }
   }

@@ -12,6 +12,8 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   readonly name: string
   readonly symbol: string
   abstract readonly conflatable: boolean
+  /** Whether the topic has a state, with which new members begin. */
+  readonly hasSnapshot: boolean = true
   readonly members = new Set<Outbox>()
   protected readonly view: View
   /** Monotonic time in ms, for intervals and the age of queued frames. */
@@ -25,6 +27,19 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   }
   abstract snapshot(now: number): Frame | undefined
 
+  /** Handles a market change. While the numbering restarts, a topic with a state waits, and then begins again with it. */
+  publish(change: MarketChange, now: number): Job | undefined {
+    if (!change.isRestarting || !this.hasSnapshot) return this.take(change, now)
+    return change.reset ? this.restart(now) : undefined
+  }
+
+  /** Sends the state to all members, or returns the job that does. */
+  protected restart(now: number): Job | undefined {
+    const frame = this.snapshot(now)
+    if (frame !== undefined) this.offer([frame])
+    return undefined
+  }
+
   /** Handles a market change: sends it immediately, or returns the job that sends it at the topic's interval. */
   abstract take(change: MarketChange, now: number): Job | undefined
 
@@ -37,10 +52,12 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   }
   /** Offers events to all members. Each event is encoded once. */
   protected sendAll(events: ReadonlyArray<Data>, now: number): void {
-    if (this.members.size === 0) return
+    if (this.members.size > 0) this.offer(events.map((data) => this.frame(data, now)))
+  }
+  private offer(frames: ReadonlyArray<Frame>): void {
     const at = this.monotonic()
-    const frames = events.map((data) => queuedFrame(this.frame(data, now), this, at))
-    for (const member of this.members) for (const sent of frames) member.offer(sent)
+    const queued = frames.map((frame) => queuedFrame(frame, this, at))
+    for (const member of this.members) for (const sent of queued) member.offer(sent)
   }
 }
 
@@ -64,6 +81,9 @@ export abstract class StateTopic<Data> extends PacedTopic<Data> {
     if (this.members.size <= 1) this.lastRun = this.monotonic()
     const data = this.data(now)
     return data && this.frame(data, now)
+  }
+  protected override restart(): Job {
+    return this
   }
   override readonly run = (now: number): void => {
     const data = this.data(now)

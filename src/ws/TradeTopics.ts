@@ -77,6 +77,7 @@ export const aggregated = (trades: ReadonlyArray<PublicTrade>): ReadonlyArray<Ag
 
 export class AggregatedTradeTopic extends PublicTopic<AggregatedTradeData> {
   override readonly conflatable = false
+  override readonly hasSnapshot = false
   private readonly market_addr: string
 
   constructor(name: string, symbol: string, market_addr: string, view: View, monotonic: () => number) {
@@ -95,6 +96,7 @@ export class AggregatedTradeTopic extends PublicTopic<AggregatedTradeData> {
 
 export class LiquidationTopic extends PublicTopic<LiquidationData> {
   override readonly conflatable = false
+  override readonly hasSnapshot = false
 
   override snapshot(): undefined {}
   override take({ liquidations }: MarketChange, now: number): undefined {

@@ -13,6 +13,7 @@ import { restore } from "../../src/backend/Restore.ts"
 import { settings } from "../../src/backend/Settings.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { call, create, funded } from "../../verification/harness/RestClient.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 import { eventually } from "../../verification/harness/Wait.ts"
 
 describe("a restored backend", { timeout: 60_000 }, () => {
@@ -75,5 +76,48 @@ describe("a restored backend", { timeout: 60_000 }, () => {
     assert.strictEqual((await create(exchange, user, "new-1")).status, 200)
     assert.deepStrictEqual(await open(), ["kept-1", "kept-2", "new-1"])
     assert.include(await metric(), 'gateway_read_model_rebuilds_total{reason="Forked"} 1')
+  })
+  it("sends each trade to its followers once", async () => {
+    const [maker, taker] = [await funded(exchange), await funded(exchange)]
+    const trade = async (link: string) => {
+      await create(exchange, maker, `${link}-maker`, { side: "Sell", price: "60000" })
+      assert.strictEqual((await create(exchange, taker, `${link}-taker`, { price: "60000" })).status, 200)
+    }
+    const { body } = await call(exchange, "GET", "/api/v1/market/instruments-info?symbol=BTC-USDC")
+    const aggregated = `trade/${body.list[0].market_addr}`
+    const [trades, kline] = ["trade.BTC-USDC", "kline.1.BTC-USDC"]
+    await trade("kept-a")
+    const socket = await Socket.open(exchange, "/ws/public")
+    socket.send({ op: "subscribe", args: [trades, aggregated, kline] })
+    const [first] = (await socket.event(trades)).data.list
+    await trade("kept-b")
+    await socket.event(trades, ({ type }) => type === "update")
+    await Effect.runPromise(backup(directory, join(root, "second")))
+    await trade("lost")
+    const lost = (await socket.event(trades, ({ type }) => type === "update")).data.list[0]
+    await stop()
+    await Effect.runPromise(restore(directory, join(root, "second")))
+    socket.frames.length = 0
+    await start()
+    await eventually(
+      "a trade after the restore",
+      () => create(exchange, maker, "new-maker", { side: "Sell", price: "60000" }),
+      ({ status }) => status === 200,
+      20_000
+    )
+    await create(exchange, taker, "new-taker", { price: "60000" })
+    const frames: Array<Frame> = []
+    const isNew = ({ data, topic }: Frame) => topic === aggregated && data.list[0].timestamp > lost.timestamp
+    while (!frames.some(isNew)) frames.push(await socket.next("frame", ({ op }) => op === "event"))
+    const of = (topic: string) =>
+      frames.filter((frame) => frame.topic === topic).map(({ data }) => [data.type, data.list.length])
+    assert.deepStrictEqual(of(aggregated), [["update", 1]])
+    assert.deepStrictEqual(of(trades), [
+      ["snapshot", 2],
+      ["update", 1]
+    ])
+    assert.strictEqual(frames.find(({ topic }) => topic === trades).data.list[0].trade_id, first.trade_id)
+    assert.deepInclude(of(kline), ["snapshot", 1])
+    socket.close()
   })
 })

@@ -568,6 +568,62 @@ describe("the order of topics", () => {
   )
 })
 
+describe("a restart of the numbering", () => {
+  it.live("has no update of what is read again, and a snapshot of each state after it", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const { market } = world
+      const minute = (start: number, close: string) => flat("1", start * 60_000, close, false)
+      market.candle = minute(9, "9")
+      market.pool = pool()
+      market.alert = alert()
+      market.trade(90, "1")
+      market.move([["1", "1"]], [], 90)
+      yield* start(world)
+      const kline = `kline.1.${SYMBOL}`
+      const states = [`trade.${SYMBOL}`, `orderbook.50.${SYMBOL}`, kline, `ticker.${SYMBOL}`, pools, alerts]
+      const { peer } = yield* following(world, [...states, aggregated, liquidations], states.length)
+      market.stream_id = "b2"
+      market.trades = []
+      const seen = market.trade(1, "1")
+      market.candle = minute(1, "5")
+      const again = { isRestarting: true, tickerChanged: true, poolChanged: true, alerts: [alert()] }
+      market.tell({ ...again, candles: [{ interval: "1", candle: { ...minute(1, "5"), confirm: true } }] })
+      const fresh = market.trade(2, "2")
+      market.tell({ ...again, prints: [fresh] })
+      // trades and liquidations without a snapshot are sent once
+      assert.strictEqual((yield* peer.next).topic, aggregated)
+      yield* isQuiet(peer)
+      market.candle = minute(2, "6")
+      market.book.reset([["2", "1"]], [], 3)
+      market.tell({ ...again, reset: true, prints: [market.trade(3, "3")] })
+      const frames = yield* peer.take(7)
+      assert.deepStrictEqual(
+        frames.map(({ topic, data }: Message) => [topic, data.type]).toSorted(),
+        [...states.map((topic) => [topic, "snapshot"]), [aggregated, "update"]].toSorted()
+      )
+      const listOf = (topic: string) => frames.find((frame: Message) => frame.topic === topic).data.list
+      assert.deepStrictEqual(
+        listOf(`trade.${SYMBOL}`).map(({ seq }: Message) => seq),
+        [seen[0]!.seq, 2, 3]
+      )
+      assert.deepStrictEqual(listOf(kline), [minute(2, "6")])
+      // live again
+      market.tell({ prints: [market.trade(4, "4")] })
+      assert.deepStrictEqual(
+        (yield* peer.take(2)).map(({ topic, data }: Message) => [topic, data.type, data.list[0].seq]),
+        [
+          [`trade.${SYMBOL}`, "update", 4],
+          [aggregated, "update", 4]
+        ]
+      )
+      market.candle = minute(3, "6")
+      market.tell({})
+      assert.deepInclude((yield* peer.next).data, { type: "update", list: [{ ...minute(2, "6"), confirm: true }] })
+    })
+  )
+})
+
 describe("slow readers", () => {
   it("get pools and alerts as they stand then; aggregated trades and liquidations must not be lost", () => {
     const { service } = new World().market

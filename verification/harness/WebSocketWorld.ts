@@ -118,6 +118,7 @@ export class FakeMarket {
       poolChanged: false,
       alerts: [],
       reset: false,
+      isRestarting: false,
       ...change
     }
     for (const listener of this.listeners) listener([whole])

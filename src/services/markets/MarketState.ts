@@ -67,6 +67,8 @@ interface Market {
   openInterest: string | undefined
   pool: InsurancePool | undefined
   alert: AdlAlert | undefined
+  /** The numbering has restarted, and the book is not read yet. */
+  isRestarting: boolean
   /** Cached ticker without its time; cleared by every change of it. */
   ticker: Omit<Ticker, "ts"> | undefined
 }
@@ -118,7 +120,7 @@ class Draft {
     this.reset = true
     this.tickerChanged = true
   }
-  change(symbol: string): MarketChange {
+  change(symbol: string, isRestarting: boolean): MarketChange {
     const { alerts, asks, bids, candles, liquidations, mts, poolChanged, prev_seq, prints, reset, seq, tickerChanged } =
       this
     return {
@@ -130,7 +132,8 @@ class Draft {
       liquidations,
       poolChanged,
       alerts,
-      reset
+      reset,
+      isRestarting
     }
   }
 }
@@ -164,6 +167,9 @@ export class MarketState {
   private position: ModelPosition | undefined
   private revision = 0
   private lost = false
+  private isRestarting = false
+  /** Engine time up to which followers have seen the earlier numberings. */
+  private seenUntil = 0
   private readonly listeners = new Set<Listener>()
   private readonly clock: Clock.Clock
   constructor(clock: Clock.Clock) {
@@ -172,7 +178,13 @@ export class MarketState {
 
   /** Restarts at a committed position; every book has to be read. */
   start(position: ModelPosition | undefined, starts: ReadonlyArray<MarketStart>): void {
+    const former = this.view.streamId()
+    const seen = this.view.now()
     this.position = position
+    if (former !== "" && former !== this.view.streamId()) {
+      this.isRestarting = true
+      this.seenUntil = Math.max(this.seenUntil, seen)
+    } else this.isRestarting = [...this.markets.values()].some((market) => market.isRestarting)
     this.revision++
     this.markets = new Map()
     for (const { symbol, instrument, trades, candles, minutes, pool, alert } of starts) {
@@ -246,7 +258,10 @@ export class MarketState {
       // truncate in large portions: the array is copied once per thousand trades
       if (trades.length >= 2 * TRADES_KEPT) trades.splice(0, trades.length - TRADES_KEPT)
     }
-    for (const print of printsOf(projection)) draftOf(print[0]!.symbol).prints.push(print)
+    for (const print of printsOf(projection)) {
+      const draft = draftOf(print[0]!.symbol)
+      if (!this.isSeen(print[0]!.symbol, print[0]!.timestamp)) draft.prints.push(print)
+    }
     for (const { kind, symbol, closed, last } of projection.candles) {
       if (kind !== "trade") continue
       const market = this.market(symbol)
@@ -281,7 +296,8 @@ export class MarketState {
         if (body.open_interest !== undefined) this.market(body.symbol).openInterest = body.open_interest
       } else if (body.type === "execution") {
         const liquidation = liquidationOf(body.execution)
-        if (liquidation !== undefined) draftOf(liquidation.symbol).liquidations.push(liquidation)
+        if (liquidation !== undefined && !this.isSeen(liquidation.symbol, ts_ms))
+          draftOf(liquidation.symbol).liquidations.push(liquidation)
       } else if (body.type === "pool") {
         this.market(body.symbol).pool = body.pool
         draftOf(body.symbol).poolChanged = true
@@ -364,11 +380,16 @@ export class MarketState {
         openInterest: undefined,
         pool: undefined,
         alert: undefined,
+        isRestarting: this.isRestarting,
         ticker: undefined
       }
       this.markets.set(symbol, market)
     }
     return market
+  }
+  /** Whether followers have seen an event of this time, which is read again. */
+  private isSeen(symbol: string, ts_ms: number): boolean {
+    return ts_ms <= this.seenUntil && this.market(symbol).isRestarting
   }
   private unread(): Joining {
     return { since: this.position?.seq ?? 0, changes: [], read: undefined, isBegun: false }
@@ -418,8 +439,11 @@ export class MarketState {
     const changes: Array<MarketChange> = []
     for (const [symbol, draft] of drafts) {
       this.revision++
-      if (draft.tickerChanged) this.markets.get(symbol)!.ticker = undefined
-      changes.push(draft.change(symbol))
+      const market = this.markets.get(symbol)
+      changes.push(draft.change(symbol, market?.isRestarting ?? false))
+      if (market === undefined) continue
+      if (draft.tickerChanged) market.ticker = undefined
+      if (draft.reset) market.isRestarting = false
     }
     if (changes.length > 0) for (const listener of Array.from(this.listeners)) listener(changes)
   }

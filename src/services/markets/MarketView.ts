@@ -45,6 +45,11 @@ export interface MarketChange {
   readonly alerts: ReadonlyArray<AdlAlert>
   /** The book was rebuilt (backend reconnected, epoch changed): followers start from a snapshot. */
   readonly reset: boolean
+  /**
+   * The numbering has restarted, and events are read again. The change with `reset` is the last such one: followers start from
+   * snapshots then.
+   */
+  readonly isRestarting: boolean
 }
 
 export class MarketView extends Context.Service<

@@ -27,7 +27,7 @@ const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => N
 /** Markets fed as the projector feeds them. */
 const setting = () => {
   const markets = new MarketState(clock)
-  const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+  let projecting = new Projecting({ position: undefined, heads: [], candles: [] })
   const changes: Array<MarketChange> = []
   markets.view.follow((more) => changes.push(...more))
   let seq = 0
@@ -42,6 +42,13 @@ const setting = () => {
     seq: () => seq,
     apply: (...bodies: ReadonlyArray<Event["body"]>) => apply(bodies),
     applyAt: (ts_ms: number, ...bodies: ReadonlyArray<Event["body"]>) => apply(bodies, { ts_ms }),
+    /** Begins again before the first event of another history, as after a restore. */
+    restart: (stream: string) => {
+      seq = 0
+      const position: ModelPosition = { epoch: "e1", seq, began: 0, ts_ms: 0, stream }
+      projecting = new Projecting({ position, heads: [], candles: [] })
+      markets.start(position, [])
+    },
     /** Answers the reads that are wanted now. */
     read: (answer: Partial<BookRead>) => {
       const wanted = markets.booksToRead()
@@ -268,6 +275,73 @@ describe("MarketState, books", () => {
       [[symbol, true]]
     )
     assert.deepStrictEqual(view.book(symbol)!.bids, [bid(3)])
+  })
+})
+
+describe("MarketState, events of another history", () => {
+  const at = (second: number) => START + second * 1_000
+  const fills = (second: number) =>
+    [
+      body.trades({ trade_id: String(second), timestamp: at(second) }),
+      body.execution({
+        side: "Sell",
+        order_price: "40033",
+        exec_time: String(at(second)),
+        seq: second,
+        create_type: "CreateByLiq"
+      })
+    ] as const
+  const announced = (changes: ReadonlyArray<MarketChange>) => ({
+    trades: changes.flatMap(({ prints }) => prints.flat().map(({ trade_id }) => trade_id)),
+    liquidations: changes.flatMap(({ liquidations }) => liquidations.map(({ seq }) => seq))
+  })
+
+  it("reports trades and liquidations once, though all are read again", () => {
+    const { applyAt, changes, read, restart, view } = setting()
+    for (const second of [1, 2, 3]) applyAt(at(second), ...fills(second))
+    assert.deepStrictEqual(announced(changes.splice(0)), { trades: ["1", "2", "3"], liquidations: [1, 2, 3] })
+    // a restore of the second 2; the exchange goes on at the second 4
+    restart("f2-0")
+    for (const second of [1, 2]) applyAt(at(second), ...fills(second))
+    // the model is loaded once more meanwhile
+    restart("f2-0")
+    for (const second of [1, 2, 4]) applyAt(at(second), ...fills(second))
+    assert.deepStrictEqual(announced(changes), { trades: ["4"], liquidations: [4] })
+    assert.deepStrictEqual(
+      view.recentTrades(symbol, 10).map(({ trade_id }) => trade_id),
+      ["4", "2", "1"]
+    )
+    // after the restart every trade is new, though the clock of the restored backend is behind
+    changes.length = 0
+    read({ as_of_seq: 2 })
+    applyAt(at(3), ...fills(3))
+    assert.deepStrictEqual(announced(changes), { trades: ["3"], liquidations: [3] })
+  })
+
+  it("restarts the followers of a market until its book is read", () => {
+    const { apply, changes, read, restart } = setting()
+    const restarting = () => changes.splice(0).map((change) => [change.isRestarting, change.reset])
+    apply(body.book(1, [bid(5)], []))
+    read({ book_seq: 1, as_of_seq: 1 })
+    assert.deepStrictEqual(restarting(), [
+      [false, false],
+      [false, true]
+    ])
+    for (const load of ["first", "second"]) {
+      restart("f2-0")
+      apply(body.book(1, [bid(4)], []))
+      assert.deepStrictEqual(restarting(), [[true, false]], load)
+    }
+    read({ book_seq: 1, as_of_seq: 1 })
+    apply(body.book(2, [bid(3)], []))
+    assert.deepStrictEqual(restarting(), [
+      [true, true],
+      [false, false]
+    ])
+    // a load of the same history, as after a failure
+    restart("f2-0")
+    apply(body.book(1, [bid(4)], []))
+    assert.deepStrictEqual(restarting(), [[false, false]])
   })
 })
 

@@ -522,6 +522,38 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   }
 
+  it.effect("announces the trades of another history only if they are later than those it has shown", () => {
+    const { feed, backend, layer } = setting()
+    const traded = (seq: number, second: number) =>
+      event(seq, body.trades({ seq, timestamp: START + second * 1_000 }), { ts_ms: START + second * 1_000 })
+    return Effect.gen(function* () {
+      const view = yield* MarketView
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(traded(1, 1), traded(2, 2), traded(3, 3), traded(4, 4))
+      yield* reached(4)
+      const seqs: Array<number> = []
+      const restarting: Array<boolean> = []
+      view.follow((changes) => {
+        for (const { isRestarting, prints } of changes) {
+          restarting.push(isRestarting)
+          seqs.push(...prints.flat().map(({ seq }) => seq))
+        }
+      })
+      // restored as of event 2: event 3 is another one
+      backend.head = { epoch: "e1", fork: "f2", head_seq: 3 }
+      backend.book = () => ({ ...emptyBook, as_of_seq: 3 })
+      feed.log.length = 0
+      feed.log.push(traded(1, 1), traded(2, 2), traded(3, 5))
+      feed.forget("Forked")
+      yield* reached(3)
+      yield* eventually("book read", () => view.book(symbol) !== undefined)
+      feed.tell(traded(4, 6))
+      yield* reached(4)
+      assert.deepStrictEqual(seqs, [3, 4])
+      assert.deepStrictEqual([restarting[0], restarting.at(-1)], [true, false])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("deletes its rows for another history only if the backend has its first event", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* afterRestore(1), [false, false])
