@@ -8,6 +8,7 @@ import { TestClock } from "effect/testing"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import { type Connection, RECONNECT_MS_MAX, RECONNECT_MS_MIN } from "../../../src/layers/grpc/Connection.ts"
 import * as Leader from "../../../src/layers/grpc/Leader.ts"
+import { HealthService } from "../../../src/proto/grpc/health/v1/health.ts"
 import { SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { eventually } from "../../doubles/Eventually.ts"
@@ -83,8 +84,8 @@ describe("a stream that is followed", () => {
       assert.strictEqual(first.cancels, 1)
       first.lose()
       const second = yield* opened(2)
-      // the lost call follows the leader no more
-      assert.strictEqual(movers.size, 1)
+      // the lost call follows the leader no more, and has no timer
+      assert.deepStrictEqual([movers.size, vi.getTimerCount()], [1, 1])
       for (const moved of movers) moved(false)
       assert.strictEqual(second.cancels, 1)
     })
@@ -215,6 +216,27 @@ describe("the pause before a reconnect", () => {
     })
   )
 })
+
+it.effect("a read that has ended leaves the liveness probe at the pace of no pending call", () =>
+  Effect.gen(function* () {
+    let checks = 0
+    const open = (path: string) => {
+      if (path === HealthService.check.path) checks++
+      // no thread runs: each call fails at once
+      return undefined
+    }
+    const channel = yield* Channel.make({ open }, "sequencer")
+    const read = yield* Effect.forkChild(channel.read(SequencerService.getHead, {}, 60_000))
+    yield* eventually("the read fails", () => read.pollUnsafe() !== undefined)
+    const before = checks
+    for (let step = 0; step < 200; step++) {
+      yield* TestClock.adjust("50 millis")
+      yield* Effect.promise(() => new Promise(setImmediate))
+    }
+    assert.isAbove(checks, before)
+    assert.isAtMost(checks - before, 11)
+  })
+)
 
 it.live("a read of a backend in a thread that is interrupted ends its span", () =>
   Effect.gen(function* () {
