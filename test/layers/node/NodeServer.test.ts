@@ -1,9 +1,9 @@
 /** Deliberately slow clients over real sockets: each is closed, and no other client waits. */
 import { Layer, ManagedRuntime } from "effect"
-import type { Server } from "node:http"
+import type { Server, ServerResponse } from "node:http"
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { defaults, Limits, NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
+import { defaults, drain, Limits, NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
 import { pipelineLimit } from "../../../src/layers/node/SlowClientGuard.ts"
 
 /** Attackers of each kind. */
@@ -264,6 +264,23 @@ describe("an expectation other than 100-continue", () => {
     assert.match(peer.text, /^HTTP\/1\.1 417 [^]*connection: close\r\n/iu)
     assert.include(peer.text, '"reason":"ExpectationFailed"')
     assert.deepStrictEqual(taken, [])
+  })
+})
+
+describe("a server that drains", () => {
+  it("closes a connection that becomes idle after a response that promised to keep it", async () => {
+    await open({})
+    const begun = new Promise<ServerResponse>((resolve) => server.once("request", (_, response) => resolve(response)))
+    const peer = attack("GET /never HTTP/1.1\r\nHost: g\r\n\r\n")
+    const response = await begun
+    response.write("begun")
+    await eventually("it begins", () => peer.text.includes("begun"))
+    assert.match(peer.text, /^Connection: keep-alive$/mu)
+    drain(server)
+    const closed = new Promise((resolve) => server.close(resolve))
+    response.end()
+    await closed
+    await peer.over
   })
 })
 
