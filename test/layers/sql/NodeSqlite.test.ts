@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { vi } from "vitest"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 
 describe("NodeSqlite", () => {
@@ -47,6 +49,23 @@ describe("NodeSqlite", () => {
       const error = yield* on(Effect.flip(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT text FROM texts`)))
       assert.include(error.message, `${filename} is damaged: database disk image is malformed; see docs/operations`)
     })
+  )
+
+  it.effect("keeps 256 prepared statements, the newest ones", () =>
+    Effect.gen(function* () {
+      const prepare = yield* Effect.acquireRelease(
+        Effect.sync(() => vi.spyOn(DatabaseSync.prototype, "prepare")),
+        (spy) => Effect.sync(() => spy.mockRestore())
+      )
+      const sql = yield* SqlClient.SqlClient
+      const run = (number: number) => sql.unsafe(`SELECT ${number}`)
+      for (let number = 0; number <= 256; number++) yield* run(number)
+      const count = prepare.mock.calls.length
+      yield* run(1)
+      assert.strictEqual(prepare.mock.calls.length, count)
+      yield* run(0)
+      assert.strictEqual(prepare.mock.calls.length, count + 1)
+    }).pipe(Effect.provide(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })))
   )
 
   it.effect("runs transactions one after the other, and statements beside them too", () =>
