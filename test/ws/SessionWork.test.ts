@@ -41,6 +41,9 @@ const opened = (endpoint: "public" | "private", limits: Partial<Limits> = {}) =>
       joined: [] as Array<string>,
       feeds: new Map<PrivateFeed, () => void>(),
       admitted: 0,
+      pings: 0,
+      /** Bytes that the socket has not taken. */
+      pending: 0,
       /** Addresses with which keys were checked. */
       checked: [] as Array<string>
     }
@@ -91,16 +94,21 @@ const opened = (endpoint: "public" | "private", limits: Partial<Limits> = {}) =>
       {
         deflated: false,
         write: (bytes) => void did.sent.push(...textsOf(bytes).map((text) => JSON.parse(text))),
-        pending: () => 0,
+        pending: () => did.pending,
         whenTaken: () => {},
         close: () => {},
-        ping: () => {},
+        ping: () => void did.pings++,
         pong: () => {},
         terminate: () => {}
       },
       endpoint,
       "203.0.113.1"
     )
+    /** Checks the deadlines at a time. */
+    const check = (monotonic_ms: number) => {
+      at.now = monotonic_ms
+      session.tick({ monotonic_ms, wall_ms: 0 }, { private: false, public: false })
+    }
     const send = (message: object) => session.text(JSON.stringify(message))
     /** The messages since the last look, after all work that can proceed. */
     const sent = Effect.map(Effect.andThen(turn, turn), () => did.sent.splice(0))
@@ -110,8 +118,34 @@ const opened = (endpoint: "public" | "private", limits: Partial<Limits> = {}) =>
     )
     const feed = (): PrivateFeed => [...did.feeds.keys()][0]!
     const interrupt = (): void => did.feeds.get(feed())!()
-    return { session, did, answers, at, lease, market, send, sent, login, feed, interrupt }
+    return { session, did, answers, at, check, lease, market, send, sent, login, feed, interrupt }
   })
+
+describe("the checks of a session", () => {
+  it.effect("ping once an interval, however often they are made", () =>
+    Effect.gen(function* () {
+      const { check, did } = yield* opened("public", { ping_interval_ms: 1_000, silence_ms: 10_000 })
+      const pings = [999, 1_000, 1_500, 1_999, 2_000, 2_500].map((now) => {
+        check(now)
+        return did.pings
+      })
+      assert.deepStrictEqual(pings, [0, 1, 1, 1, 2, 2])
+    })
+  )
+
+  it.effect("end it where its socket does not take what must not be lost", () =>
+    Effect.gen(function* () {
+      const { check, did, send, sent } = yield* opened("public", { outbound_age_ms: 1_000 })
+      did.pending = 1
+      send({ op: "ping" })
+      assert.lengthOf(yield* sent, 1)
+      check(1_000)
+      assert.deepStrictEqual(did.ends, [])
+      check(1_001)
+      assert.deepStrictEqual(did.ends, ["SlowConsumer"])
+    })
+  )
+})
 
 describe("the end of a session", () => {
   it.effect("leaves its public topics", () =>
@@ -121,6 +155,16 @@ describe("the end of a session", () => {
       assert.lengthOf(did.joined, 2)
       session.closed()
       assert.deepStrictEqual([did.joined, did.ends], [[], ["Peer"]])
+    })
+  )
+
+  it.effect("is counted once, by the reason for which its bytes were refused", () =>
+    Effect.gen(function* () {
+      const { did, session } = yield* opened("public")
+      session.refused("TooBig")
+      session.refused("TooMany")
+      session.closed()
+      assert.deepStrictEqual(did.ends, ["TooBig"])
     })
   )
 
