@@ -7,12 +7,15 @@ import { defaults } from "../../src/ws/Limits.ts"
 
 /** An admission where all is well, but for what the test changes. */
 const setting = () => {
-  const state = { isFull: false, isServed: true, unhealthy_for_ms: 0 }
-  const link = () => ({ unhealthy_for_ms: state.unhealthy_for_ms }) as LinkState
+  const state = { isFull: false, isServed: true, unhealthy_for_ms: 0, referee_for_ms: 0, overdue_ms: 0 }
+  const link = (unhealthy_for_ms: number) => ({ unhealthy_for_ms }) as LinkState
   const admission = new Admission(
     { isFull: () => state.isFull } as unknown as ConnectionRegistry,
     defaults,
-    { health: { sequencer: link, referee: link }, lease: { overdue_ms: () => 0 } },
+    {
+      health: { sequencer: () => link(state.unhealthy_for_ms), referee: () => link(state.referee_for_ms) },
+      lease: { overdue_ms: () => state.overdue_ms }
+    },
     { isServed: () => state.isServed } as never
   )
   const refusals = () =>
@@ -30,6 +33,17 @@ describe("a connection", () => {
     const lost = "BackendUnavailable"
     assert.deepStrictEqual(refusals(), [lost, lost, lost, undefined])
   })
+
+  it.each(["referee_for_ms", "overdue_ms"] as const)(
+    "of private feeds is refused while the referee is lost or changes of credentials cannot be read: %s",
+    (name) => {
+      const { refusals, state } = setting()
+      state[name] = defaults.backend_lost_private_ms
+      assert.deepStrictEqual(refusals(), [undefined, undefined, undefined, undefined])
+      state[name] = Infinity
+      assert.deepStrictEqual(refusals(), [undefined, undefined, "BackendUnavailable", undefined])
+    }
+  )
 
   it("of calls is refused before their server runs", () => {
     const { refusals, state } = setting()

@@ -6,6 +6,7 @@ import { Grant } from "../../src/domain/Grant.ts"
 import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { Caller } from "../../src/domain/User.ts"
 import { AuthLimited, AuthUnavailable, type AuthError } from "../../src/services/identity/AuthErrors.ts"
+import { LEASE_WAIT } from "../../src/services/identity/CredentialLease.ts"
 import { type Snapshot, SnapshotUnavailable } from "../../src/services/read-model/UserSnapshots.ts"
 import type { UserEvent } from "../../src/services/History.ts"
 import type { EndReason } from "../../src/ws/Connection.ts"
@@ -346,6 +347,38 @@ describe("the messages of a session", () => {
       const { sent, session } = yield* opened("public")
       session.announce()
       assert.deepInclude((yield* sent)[0], { op: "error", details: { reason: "ShuttingDown" } })
+    })
+  )
+
+  it.effect("get no snapshot during whose read the changes of credentials became unknown", () =>
+    Effect.gen(function* () {
+      const { answers, lease, login, send, sent } = yield* opened("private")
+      yield* login
+      answers.take = Effect.sync(() => {
+        lease.end()
+        return { stream_id: "s1", seq: 0, list: [] }
+      })
+      send({ op: "subscribe", args: ["order"] })
+      assert.deepStrictEqual(yield* sent, [])
+      yield* TestClock.adjust(LEASE_WAIT)
+      assert.deepStrictEqual(
+        (yield* sent).map(({ args, op, topic }) => [op, topic ?? args]),
+        [
+          ["subscribed", []],
+          ["error", "order"]
+        ]
+      )
+    })
+  )
+
+  it.effect("that are pings above the rate have one notice", () =>
+    Effect.gen(function* () {
+      const { sent, session } = yield* opened("public", { message_burst: 1, messages_per_s: 1 })
+      for (let i = 0; i < 3; i++) session.pinged(Buffer.alloc(0))
+      assert.deepStrictEqual(
+        (yield* sent).map(({ message }) => message),
+        ["rate limit exceeded"]
+      )
     })
   )
 

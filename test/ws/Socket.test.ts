@@ -113,7 +113,7 @@ const pongs = (raw: Raw): number => raw.bytes.toString("latin1").split('"op":"po
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const NOTHING = Buffer.alloc(0)
 /** A WebSocket whose peer is in this process, and its events. */
-const local = (isDeflated = false, hold = (_drop: () => void) => ({ set: () => {} })) => {
+const local = (isDeflated = false, hold = (_drop: () => void) => ({ set: () => {} }), first: Buffer = NOTHING) => {
   const written: Array<Buffer> = []
   const events: Array<string> = []
   const peer = new Duplex({
@@ -124,7 +124,7 @@ const local = (isDeflated = false, hold = (_drop: () => void) => ({ set: () => {
     }
   })
   const socket = new WebSocketOf(peer, isDeflated, defaults, hold)
-  socket.begin("", NOTHING, {
+  socket.begin("", first, {
     text: (message) => void events.push(message),
     binary: () => {},
     pinged: () => {},
@@ -343,6 +343,12 @@ describe("what a socket reads", () => {
     assert.strictEqual(second![1], 2)
     assert.strictEqual(second![0], first![0] + 2)
     assert.deepStrictEqual(last, [0, 0])
+  })
+
+  it("reads a message that arrived with the request", async () => {
+    const { events } = local(false, undefined, masked(TEXT, JSON_PING))
+    await turn()
+    assert.deepStrictEqual(events, [JSON_PING])
   })
 
   it("reads no more than it can inflate, and all of it in the end", async () => {
