@@ -218,3 +218,25 @@ it("waits for the clock of each stream, also where the one before was lost durin
   pass(1)
   assert.deepStrictEqual([...backend.last.limits], [["leased", 705]])
 })
+
+describe("the memory of a command stream", () => {
+  it("has no finished commands but the last few thousand, under a load without a pause", () => {
+    for (let round = 0; round < 20; round++) {
+      for (let i = 0; i < 1_000; i++) submit(`${round}-${i}`)
+      // some are pending at each check
+      pass(DEADLINE_STEP_MS)
+      backend.last.answer()
+    }
+    assert.strictEqual(outcomes.size, 20_000)
+    assert.isBelow(stream["deadlines"].length, 7_000)
+  })
+
+  it("has no expired commands during an outage, in which cancels are always tried", () => {
+    backend.isReady = false
+    backend.last.emit("end")
+    for (let i = 0; i < 100; i++) submit(`cancel-${i}`, undefined, cancelAll(`cancel-${i}`))
+    assert.lengthOf(stream["waiting"], 100)
+    pass(DEADLINE_MS + DEADLINE_STEP_MS)
+    assert.deepStrictEqual([stream.size, stream["waiting"].length], [0, 0])
+  })
+})
