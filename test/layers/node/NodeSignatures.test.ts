@@ -230,6 +230,9 @@ describe("verify", () => {
           verdicts.map((_, i) => i % 3 !== 0)
         )
       }
+      // after it a single one is run at once, by the calling thread
+      yield* Effect.promise(() => new Promise(setImmediate))
+      assert.isTrue(Effect.runSync(verify(key, message, good)))
     }).pipe(Effect.provide(NodeSignatures.layer()))
   )
 })
