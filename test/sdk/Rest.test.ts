@@ -131,28 +131,31 @@ describe("a call", () => {
 describe("a call that its caller ends during the request", () => {
   it("rejects with the caller's reason, and is not repeated, also where it is safe to repeat", async () => {
     const world = fast()
-    const stop = new AbortController()
+    // a signal for each call: whichever is signed first must not end the other one before it is sent
+    const stops = new Map(["/order/create", "/order/amend"].map((path) => [path, new AbortController()]))
     const exchange = await world.connect({
       key: seed,
       environment: {
         ...world.environment,
         fetch: async (url, init) => {
-          if (url.includes("/market/time")) return world.environment.fetch(url, init)
+          const stop = stops.get(new URL(url).pathname.replace("/api/v1", ""))
+          if (stop === undefined) return world.environment.fetch(url, init)
           await world.environment.fetch(url, init).catch(() => {})
           stop.abort("enough")
           throw new TypeError("aborted")
         }
       }
     })
-    const { signal } = stop
-    const calls = [exchange.order.create(order, { signal }), exchange.order.amend({ ...order, order_id }, { signal })]
-    // the second one may end before the first
-    const ends = await Promise.allSettled(calls)
+    const ending = (path: string) => ({ signal: stops.get(path)!.signal })
+    const ends = await Promise.allSettled([
+      exchange.order.create(order, ending("/order/create")),
+      exchange.order.amend({ ...order, order_id }, ending("/order/amend"))
+    ])
     assert.deepStrictEqual(
       ends.map((end) => end.status === "rejected" && end.reason),
       ["enough", "enough"]
     )
-    assert.lengthOf(world.asks("/order/create"), 1)
+    for (const path of stops.keys()) assert.lengthOf(world.asks(path), 1)
     assert.deepStrictEqual(world.slept, [])
   })
 })
