@@ -50,6 +50,7 @@ export interface ActiveKeysOptions {
   readonly cache_for_ms: number
 }
 
+/** The lookup of keys, with an empty cache. */
 export const make = Effect.fnUntraced(function* ({ cache_for_ms, cache_max }: ActiveKeysOptions) {
   const accounts = yield* Accounts
   const grants = yield* Grants
@@ -128,6 +129,7 @@ export const make = Effect.fnUntraced(function* ({ cache_for_ms, cache_max }: Ac
     )
 
   return {
+    /** Drops a cached key, because another gateway has changed it. */
     forget,
     /** A key has changed. */
     changed: (now: ApiKeyRecord): void => {

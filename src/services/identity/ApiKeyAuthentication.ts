@@ -49,6 +49,7 @@ export interface ApiKeyOptions {
   readonly noncesInDatabase: boolean
 }
 
+/** The checks of requests and sockets. They fail with the reason of the refusal, or as unavailable. */
 export const make = Effect.fnUntraced(function* (
   check: SignatureChecks,
   { noncesInDatabase, window_ms }: ApiKeyOptions

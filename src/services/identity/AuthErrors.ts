@@ -57,6 +57,7 @@ export class AuthUnavailable extends Schema.TaggedError<AuthUnavailable>()("Auth
 
 export type AuthError<R extends AuthReason = AuthReason> = AuthRefused<R> | AuthLimited | AuthUnavailable
 
+/** The error of refused credentials; `text` replaces that of the catalogue. */
 export const refuse = <R extends AuthReason>(reason: R, details: Details = {}, text?: string) =>
   new AuthRefused({ reason, details, ...(text === undefined ? {} : { text }) })
 
@@ -75,6 +76,7 @@ export const inForce = (grant: Grant): Effect.Effect<void, AuthRefused<"RevokedT
     return refused === undefined ? Effect.void : Effect.fail(refused)
   })
 
+/** Fails, because a store or backend does not respond. */
 export const unavailable = (cause: unknown): Effect.Effect<never, AuthUnavailable> =>
   Effect.fail(new AuthUnavailable({ cause }))
 /** A store failure is not a verdict on the credentials. */

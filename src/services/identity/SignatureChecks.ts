@@ -14,12 +14,13 @@ import { Tokens } from "./Tokens.ts"
 
 const utf8 = new TextEncoder()
 
-/** The key of a text, in any accepted encoding. */
+/** The bytes of a public key, in any accepted encoding. Fails with `InvalidPublicKey`. */
 export const readKey = (text: string) => {
   const bytes = bytesOfPublicKey(text)
   return bytes !== undefined && isPublicKey(bytes) ? Effect.succeed(bytes) : Effect.fail(refuse("InvalidPublicKey"))
 }
 
+/** The error of a request without a signature. */
 export const noSignature = () =>
   refuse(
     "InvalidSignature",
@@ -27,6 +28,7 @@ export const noSignature = () =>
     fieldText("X-SIGNATURE", "the signature, 64 bytes in hex or base64", undefined)
   )
 
+/** The checks; each fails with the reason of its refusal. */
 export type SignatureChecks = Effect.Success<ReturnType<typeof make>>
 
 /** @param explain - whether the error of a wrong signature explains what was verified. */

@@ -61,6 +61,7 @@ const isRail = (value: unknown): value is Rail => value === "address" || value =
 /** The audience of the tokens of an environment. */
 export const audienceOf = (environment: string): string => `${ISSUER}:${environment}`
 
+/** The parts of a token with a signature of the right length; the signature is not checked. */
 export const parseToken = (token: string): TokenParts | undefined => {
   if (token.length > TOKEN_CHARS_MAX) return undefined
   const parts = token.split(".", 4)
@@ -78,6 +79,7 @@ export const kidOf = (head: string): string | undefined => {
   return typeof kid === "string" && Object.keys(header).length === 3 ? kid : undefined
 }
 
+/** The claims of a payload for this audience, whether or not they are valid now. */
 export const parseClaims = (payload: string, audience: string): Claims | undefined => {
   const claims = objectOf(payload)
   if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
@@ -98,6 +100,7 @@ export const parseClaims = (payload: string, audience: string): Claims | undefin
   }
 }
 
+/** The header of tokens that the key `kid` signs. */
 export const printHeader = (kid: string): string => Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid }))
 
 /** The payload of a new token. `exp` is in Unix seconds. */
@@ -126,4 +129,5 @@ export const printPayload = (token: {
   )
 }
 
+/** The last part of a token. */
 export const printSignature = (signature: Uint8Array): string => Base64Url.encode(signature)

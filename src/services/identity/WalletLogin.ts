@@ -46,7 +46,10 @@ const otherParty = () =>
     fieldText("verifying_key", "the key of this party, one with the fingerprint in the party id", "")
   )
 
-/** @param window_ms - accepted difference between `timestamp_ms` and the server's time. */
+/**
+ * The login: fails with the reason of the refusal, if a rate limit refuses it, or as unavailable.
+ * @param window_ms - accepted difference between `timestamp_ms` and the server's time
+ */
 export const make = Effect.fnUntraced(function* (check: SignatureChecks, window_ms: number) {
   const accounts = yield* Accounts
   const history = yield* History

@@ -35,6 +35,7 @@ export const eligibleSum = (entries: Iterable<Entry>): Decimal.Scaled => {
   return sum
 }
 
+/** `scored` scores an entry; `changed` reads the days of executions again. */
 export const make = Effect.gen(function* () {
   const bans = yield* BanList
   const store = yield* CompetitionStore

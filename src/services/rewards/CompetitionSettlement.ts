@@ -15,6 +15,7 @@ const STEP_ENTRIES = 500
 /** Multiplier of a wallet without activation. */
 const MULTIPLIER_BPS = 10_000
 
+/** The settlement of one competition, at a time in Unix ms. */
 export const make = Effect.gen(function* () {
   const accounts = yield* Accounts
   const rewards = yield* RewardStore
