@@ -1,5 +1,6 @@
 /**
- * Time from the start of a process to its open port, and to its first response: `GET /health` with 200.
+ * Time from the start of a process to its open port, to its first response to a probe (`GET /health`), and to its first response
+ * of the API (`GET /api/v1/market/time`).
  *
  * Floor: bare `node:http`. Peer: the gateway as unbundled modules. Subject: the published program. The gateway runs the whole
  * exchange with its backend and databases; its data directory exists and Node's compile cache is warm, as after any first
@@ -42,7 +43,11 @@ export interface Row {
   readonly port_ms: Summary
   /** Its ratio to the floor's of the same round. */
   readonly port_ratio: Summary
-  /** Time until the first response, in ms. */
+  /** Time until the first response to a probe, in ms. */
+  readonly probe_ms: Summary
+  /** Its ratio to the floor's of the same round. */
+  readonly probe_ratio: Summary
+  /** Time until the first response of the API, in ms. */
   readonly wall_ms: Summary
   /** CPU of all threads until then, in ms. */
   readonly cpu_ms: Summary
@@ -60,9 +65,9 @@ const isOpen = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false)).once("connect", () => socket.destroy())
   })
 
-const answers = (port: number): Promise<boolean> =>
+const answers = (port: number, path: string): Promise<boolean> =>
   new Promise((resolve) => {
-    const asked = request({ host: "127.0.0.1", port, path: "/health", agent: false }, (response) => {
+    const asked = request({ host: "127.0.0.1", port, path, agent: false }, (response) => {
       response.resume()
       resolve(response.statusCode === 200)
     })
@@ -78,7 +83,7 @@ const gone = (child: ChildProcess): Promise<void> =>
     setTimeout(() => child.kill("SIGKILL"), 10_000).unref()
   })
 
-/** Starts a program on one core, waits for its first response, and stops it. */
+/** Starts a program on one core, waits for its first responses, and stops it. */
 const startOnce = async (command: ReadonlyArray<string>, folder: string) => {
   const port = await freePort()
   const pinned = existsSync("/usr/bin/taskset") ? ["taskset", "-c", "0"] : []
@@ -106,8 +111,9 @@ const startOnce = async (command: ReadonlyArray<string>, folder: string) => {
   }
   try {
     const port_ms = await until(() => isOpen(port))
-    const wall_ms = await until(() => answers(port))
-    return { port_ms, wall_ms, cpu_ms: cpuOf(child.pid!) / 1_000 }
+    const probe_ms = await until(() => answers(port, "/health"))
+    const wall_ms = await until(() => answers(port, "/api/v1/market/time"))
+    return { port_ms, probe_ms, wall_ms, cpu_ms: cpuOf(child.pid!) / 1_000 }
   } finally {
     await gone(child)
   }
@@ -127,25 +133,29 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
       folder: mkdtempSync(join(folder, "of-")),
       first_ms: 0,
       port: [] as Array<number>,
+      probe: [] as Array<number>,
       wall: [] as Array<number>,
       cpu: [] as Array<number>
     }))
     for (const variant of variants) variant.first_ms = (await startOnce(variant.command, variant.folder)).wall_ms
     for (let round = 0; round <= options.rounds; round++) {
       for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
-        const { cpu_ms, port_ms, wall_ms } = await startOnce(variant.command, variant.folder)
+        const { cpu_ms, port_ms, probe_ms, wall_ms } = await startOnce(variant.command, variant.folder)
         if (round === 0) continue // warm-up
         variant.port.push(port_ms)
+        variant.probe.push(probe_ms)
         variant.wall.push(wall_ms)
         variant.cpu.push(cpu_ms)
       }
     }
     const [against] = variants
     const ratios = (of: ReadonlyArray<number>, to: ReadonlyArray<number>) => summary(of.map((ms, i) => ms / to[i]!))
-    return variants.map(({ cpu, first_ms, name, port, wall }) => ({
+    return variants.map(({ cpu, first_ms, name, port, probe, wall }) => ({
       name,
       port_ms: summary(port),
       port_ratio: ratios(port, against!.port),
+      probe_ms: summary(probe),
+      probe_ratio: ratios(probe, against!.probe),
       wall_ms: summary(wall),
       cpu_ms: summary(cpu),
       ratio: ratios(wall, against!.wall),
@@ -169,11 +179,11 @@ export const main = async (): Promise<void> => {
   )
   for (const row of rows) console.log(JSON.stringify(row))
   console.log(
-    "\n| variant | ms to the open port | ratio to floor | ms to the first answer | ratio to floor | CPU ms | ratio to floor | very first start, ms |"
+    "\n| variant | ms to the open port | ratio to floor | ms to the first probe | ratio to floor | ms to the first response of the API | ratio to floor | CPU ms | ratio to floor | very first start, ms |"
   )
-  console.log("|---|---|---|---|---|---|---|---|")
+  console.log("|---|---|---|---|---|---|---|---|---|---|")
   for (const row of rows)
     console.log(
-      `| ${row.name} | ${format(row.port_ms, 0)} | ${format(row.port_ratio, 2)} | ${format(row.wall_ms, 0)} | ${format(row.ratio, 2)} | ${format(row.cpu_ms, 0)} | ${format(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
+      `| ${row.name} | ${format(row.port_ms, 0)} | ${format(row.port_ratio, 2)} | ${format(row.probe_ms, 0)} | ${format(row.probe_ratio, 2)} | ${format(row.wall_ms, 0)} | ${format(row.ratio, 2)} | ${format(row.cpu_ms, 0)} | ${format(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
     )
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { VERSION } from "../src/http/api/Api.ts"
+import { VERSION } from "../src/domain/Version.ts"
 import { asyncApi } from "../src/ws/api/AsyncApi.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))

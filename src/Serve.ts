@@ -7,6 +7,7 @@ import { Effect, Layer, Logger, Schema } from "effect"
 import { HttpServerError } from "effect/http"
 import type { AddressInfo } from "node:net"
 import { minimumLogLevel, warnOfMisspelt } from "./domain/Setting.ts"
+import { VERSION } from "./domain/Version.ts"
 import * as Gateway from "./Gateway.ts"
 import * as AdminUsers from "./layers/AdminUsers.ts"
 import * as EarlyListen from "./layers/node/EarlyListen.ts"
@@ -26,7 +27,7 @@ const NEXT = import.meta.url.endsWith(".ts") ? "npm run demo" : "npx trading-gat
 const greeting = (host: string, port: number, { backend, dataDir, databaseUrl, sequencerUrl }: Settings): string => {
   const url = `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
   return `
-Trading gateway 0.1.1 is ready.
+Trading gateway ${VERSION} is ready.
 
   Market       ${url}
   REST         ${url}/api/v1

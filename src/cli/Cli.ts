@@ -2,7 +2,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Config, Console, Effect, Layer } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { VERSION } from "../http/api/Api.ts"
+import { VERSION } from "../domain/Version.ts"
 import { ofDefect, OutputFinished, printed, toPrinted } from "./ErrorOutput.ts"
 import { root } from "./Root.ts"
 

@@ -2,7 +2,7 @@
 import { Effect, Layer, Logger, Semaphore } from "effect"
 import { McpProtocol, McpServer } from "effect/ai"
 import type { Client } from "../../client/index.ts"
-import { VERSION } from "../../http/api/Api.ts"
+import { VERSION } from "../../domain/Version.ts"
 import { toPrinted } from "../ErrorOutput.ts"
 import * as Input from "./Input.ts"
 import { accountTools, type Failure, marketTools, tradingTools } from "./Tools.ts"

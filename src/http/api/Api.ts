@@ -4,6 +4,7 @@
  * Source: docs/contract/rest.md.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
+import { VERSION } from "../../domain/Version.ts"
 import { AccessApi } from "./AccessApi.ts"
 import { AccessCodesApi } from "./AccessCodesApi.ts"
 import { AccountApi } from "./AccountApi.ts"
@@ -23,9 +24,6 @@ import { ServiceApi } from "./ServiceApi.ts"
 import { StatementApi } from "./StatementApi.ts"
 import { UserApi } from "./UserApi.ts"
 import { WithdrawalAddressApi } from "./WithdrawalAddressApi.ts"
-
-/** Version of the description. Source: specification, Versioning 3. */
-export const VERSION = "0.1.1"
 
 export class Api extends HttpApi.make("gateway")
   .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)

@@ -41,7 +41,7 @@ export const Ready = Schema.Struct({ status: field(Schema.Literal("ready"), "Sta
 export const NotReady = Schema.Struct({ status: field(Schema.Literal("not_ready"), "State"), ...links }).annotate({
   identifier: "NotReady",
   description:
-    "`reasons` says why: a backend has been down or lagging for more than 10 s, it has accepted no command for as long, it refuses every command, the database is lost, or the gateway is stopping"
+    "`reasons` says why: a backend has been down or lagging for more than 10 s, it has accepted no command for as long, it refuses every command, the database is lost, or the gateway is starting or stopping"
 })
 
 export const Jwks = Schema.Struct({
@@ -58,7 +58,7 @@ export class ServiceApi extends HttpApiGroup.make("service")
       docs({
         id: "getHealth",
         summary: "Is the process alive?",
-        description: "Answers as long as the process does.",
+        description: "Answers as long as the process does, also while it starts.",
         access: "open",
         response: { status: "ok", version: "0.1.1" }
       })
@@ -70,7 +70,7 @@ export class ServiceApi extends HttpApiGroup.make("service")
         id: "getReadiness",
         summary: "Should traffic come here?",
         description:
-          "503 while a backend has been down or lagging for more than 10 s, it refuses every command (a full disk, a stopped journal), the database is lost, or the gateway is stopping. `reasons` says which.",
+          "503 while a backend has been down or lagging for more than 10 s, it refuses every command (a full disk, a stopped journal), the database is lost, or the gateway is starting or stopping. `reasons` says which.",
         access: "open",
         response: {
           status: "ready",

@@ -3,9 +3,10 @@
  */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { VERSION } from "../../domain/Version.ts"
 import { Authenticator } from "../../services/identity/Authenticator.ts"
 import { Readiness } from "../../services/Readiness.ts"
-import { Api, VERSION } from "../api/Api.ts"
+import { Api } from "../api/Api.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

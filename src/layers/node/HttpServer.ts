@@ -1,6 +1,6 @@
 /**
- * The HTTP server of the gateway. It can listen before the gateway is built: connections made during start-up are queued
- * unread, then served.
+ * The HTTP server of the gateway. It can listen before the gateway is built: connections made during start-up are queued,
+ * then served. Only probes are answered at once.
  *
  * It depends on Node alone, so that a program can open its port before it loads anything else.
  */
@@ -8,6 +8,7 @@ import { Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { transportLimits } from "../../domain/TransportLimits.ts"
+import * as StartupProbes from "./StartupProbes.ts"
 
 /** Limits of connections and their timeouts. */
 export interface ServerLimits {
@@ -45,7 +46,7 @@ export const responseOf = (socket: Duplex): ServerResponse | undefined =>
 /** The close event that follows an error removes the held socket. */
 const onError = (): void => {}
 
-/** The server. Between `hold` and `admit` it holds new connections unread. */
+/** The server. Between `hold` and `admit` it holds new connections, and answers probes. */
 export class GatewayHttpServer extends Server {
   readonly #limits: ServerLimits
   /** Held connections, each with the function that removes its listeners. */
@@ -84,13 +85,21 @@ export class GatewayHttpServer extends Server {
   #wait(socket: Socket): void {
     if (this.#waiting.size >= this.#limits.early) return void socket.destroy()
     const drop = () => socket.destroy()
+    const look = () => {
+      const bytes = socket.read() as Buffer | null
+      if (bytes === null) return
+      const answer = StartupProbes.answerTo(bytes)
+      if (answer !== undefined) return void socket.end(answer, drop)
+      socket.off("readable", look).unshift(bytes)
+    }
     const release = () => {
       this.#waiting.delete(socket)
-      socket.off("error", onError).off("timeout", drop).off("end", drop).off("close", release).setTimeout(0)
+      socket.off("error", onError).off("timeout", drop).off("end", drop).off("close", release).off("readable", look)
+      socket.setTimeout(0)
     }
     this.#waiting.set(socket, release)
-    // a held connection is unread: after its end it would stay half open
-    socket.on("error", onError).on("timeout", drop).on("end", drop).on("close", release)
+    // what follows the first bytes of a held connection is unread: after its end it would stay half open
+    socket.on("error", onError).on("timeout", drop).on("end", drop).on("close", release).on("readable", look)
     socket.setTimeout(this.#limits.early_ms)
   }
 

@@ -1,6 +1,11 @@
 /** Connections made before the gateway is built, over real sockets. */
+import { Schema } from "effect"
+import { once } from "node:events"
 import { type AddressInfo, connect } from "node:net"
+import { text } from "node:stream/consumers"
 import { afterEach, assert, describe, it } from "vitest"
+import { VERSION } from "../../../src/domain/Version.ts"
+import { Health, NotReady } from "../../../src/http/api/ServiceApi.ts"
 import { defaults, GatewayHttpServer } from "../../../src/layers/node/HttpServer.ts"
 import * as EarlyListen from "../../../src/layers/node/EarlyListen.ts"
 
@@ -77,6 +82,52 @@ describe("a server that holds connections", () => {
     door.admit()
     assert.include(await held, "served")
     assert.strictEqual(idle_ms, 0)
+  })
+
+  it("answers probes at once, in the form that the API has", async () => {
+    const port = await open()
+    const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")))
+    const strictly = { onExcessProperty: "error" } as const
+    const health = await ask(port, "/health")
+    assert.match(health, /^HTTP\/1\.1 200 OK\r\n/u)
+    assert.deepStrictEqual(Schema.decodeUnknownSync(Health, strictly)(bodyOf(health)).version, VERSION)
+    const ready = await ask(port, "/ready")
+    assert.match(ready, /^HTTP\/1\.1 503 Service Unavailable\r\n/u)
+    assert.deepStrictEqual(Schema.decodeUnknownSync(NotReady, strictly)(bodyOf(ready)).reasons, ["Starting"])
+    await until(0)
+  })
+
+  it("holds what is no whole probe, and serves each byte of it", async () => {
+    const port = await open()
+    const send = async (...parts: ReadonlyArray<string>): Promise<string> => {
+      const socket = connect(port, "127.0.0.1").setNoDelay(true)
+      let received = ""
+      socket.setEncoding("utf8").on("data", (some: string) => (received += some))
+      const closed = once(socket, "close")
+      for (const part of parts) {
+        await new Promise((resolve) => socket.write(part, resolve))
+        // the server reads the parts apart
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      await closed
+      return received
+    }
+    const end = "HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+    const held = [
+      send(`GET /healthy ${end}\r\n`),
+      send("GET /hea", `lth ${end}\r\n`),
+      send(`GET /ready ${end}`, "\r\n"),
+      send(`POST /health ${end}Content-Length: 4\r\n\r\nab`, "cd")
+    ]
+    await until(held.length)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    assert.strictEqual(await connections(), held.length)
+    door.on("request", async (request, response) => {
+      response.end(`${request.url} ${await text(request)}.`)
+    })
+    door.admit()
+    const served = (await Promise.all(held)).map((answer) => answer.slice(answer.indexOf("\r\n\r\n") + 4))
+    assert.deepStrictEqual(served, ["/healthy .", "/health .", "/ready .", "/health abcd."])
   })
 
   it("drops held connections that the client ends", async () => {
