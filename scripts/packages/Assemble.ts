@@ -121,7 +121,38 @@ export const assembleSdk = async (built: string, out: string): Promise<void> => 
   sdkDeclarations(built, folder)
 }
 
-export const assembleGateway = (built: string, out: string): void => {
+/** Threads of the exchange. A module finds each beside itself. */
+const threads = ["backend/worker", "backend/SnapshotThread", "backend/ReplayThread", "layers/sql/CommitThread"]
+
+/**
+ * Bundles what Node imports into a few files: it takes as long to find and link a module as to run it. Other bundlers get a file a
+ * module, so that an app takes only what it uses.
+ */
+const bundleForNode = async (dist: string): Promise<void> => {
+  const entries = ["index", "client/index", "sdk/index", "rpc/api/Rpcs"]
+  const domain = readdirSync(join(dist, "domain"))
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => `domain/${name.slice(0, -3)}`)
+  await build({
+    entryPoints: Object.fromEntries([
+      ...[...entries, ...domain].map((path) => [path, join(dist, `${path}.js`)]),
+      ...threads.map((path) => [posix.basename(path), join(dist, `${path}.js`)])
+    ]),
+    outdir: join(dist, "bundle"),
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node22.19",
+    packages: "external",
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: "none",
+    logLevel: "warning"
+  })
+}
+
+export const assembleGateway = async (built: string, out: string): Promise<void> => {
   const folder = begin(out, "gateway", gateway)
   for (const path of below(built)) {
     const inside = path.slice(built.length + 1)
@@ -133,6 +164,7 @@ export const assembleGateway = (built: string, out: string): void => {
   for (const name of gateway["files"] as ReadonlyArray<string>)
     if (name !== "dist" && existsSync(join(home, name)))
       cpSync(join(home, name), join(folder, name), { recursive: true })
+  await bundleForNode(join(folder, "dist"))
 }
 
 /** Assembles all packages, each in a folder of `out`, from the modules in `built`. */
@@ -140,5 +172,5 @@ export const assemble = async (built: string, out: string): Promise<void> => {
   assembleContract(built, out)
   assembleClient(built, out)
   await assembleSdk(built, out)
-  assembleGateway(built, out)
+  await assembleGateway(built, out)
 }

@@ -34,7 +34,7 @@ describe("the package", { timeout: 120_000 }, () => {
     const [built, packages] = [join(folder, "built"), join(folder, "packages")]
     library(built, "without types")
     await bundle(join(built, "bin"))
-    assembleGateway(built, packages)
+    await assembleGateway(built, packages)
     assembleContract(built, packages)
     assembleClient(built, packages)
     packed = pack(folder, join(packages, "gateway"))
@@ -119,6 +119,33 @@ describe("the package", { timeout: 120_000 }, () => {
       const code = `if (Object.keys(await import("trading-gateway${entry.slice(1)}")).length === 0) process.exit(1)`
       execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, stdio: "inherit" })
     }
+  })
+
+  it("is imported by Node as a few files, and runs the exchange in a larger app", async () => {
+    const code = `import { registerHooks } from "node:module"
+      const loaded = []
+      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+      const { Effect, Layer } = await import("effect")
+      const { Gateway, Settings, Standalone } = await import("trading-gateway")
+      const { parse } = await import("trading-gateway/domain/Decimal")
+      console.log(typeof parse, loaded.filter((url) => url.includes("/trading-gateway/")).length)
+      const Exchange = Layer.unwrap(Effect.map(Settings.settings, (settings) =>
+        Gateway.layer(settings).pipe(Layer.provide(Standalone.layer(settings)))))
+      const ask = Effect.promise(async () => (await fetch("http://127.0.0.1:" + process.env.PORT + "/api/v1/market/instruments-info")).status)
+      console.log(await Effect.runPromise(Effect.scoped(Effect.andThen(Layer.build(Exchange), ask))))`
+    const env = {
+      ...process.env,
+      PORT: String(await freePort()),
+      LOG_LEVEL: "error",
+      DRAIN_MS: "0",
+      DATA_DIR: "embedded"
+    }
+    writeFileSync(join(folder, "app.mjs"), code)
+    const printed = execFileSync(process.execPath, ["app.mjs"], { cwd: folder, env, encoding: "utf8" })
+    const [, files, status] = /^function (\d+)\n(\d+)\n$/u.exec(printed) ?? assert.fail(printed)
+    // the modules are five times as many
+    assert.isBelow(Number(files), 100)
+    assert.strictEqual(status, "200")
   })
 
   it("brings no Node binary and nothing for development", () => {
