@@ -1,5 +1,6 @@
 /** Modal dialogs: a title, a form, a line for errors, and two buttons. Escape and a click outside close them. */
 import { h, setText } from "./Dom.ts"
+import { flush } from "./Frame.ts"
 import { toastError } from "./Toasts.ts"
 
 export interface Dialog {
@@ -66,6 +67,8 @@ export const dialog = (
       fault("")
       openings++
       if (!element.open) element.showModal()
+      // its values, which the next frame would draw: an entry before that would be overwritten
+      flush()
     }
   }
 }

@@ -28,6 +28,9 @@ export interface Opened {
   readonly watching: { outage: boolean }
 }
 
+/** Difference from a mark that counts as that mark, in USDC. */
+const MARK_TOLERANCE = 3
+
 export class PageExchange {
   readonly browser: Browser
   private readonly dataDir: string
@@ -81,6 +84,20 @@ export class PageExchange {
     })
     assert.strictEqual(status, 200)
   }
+  /**
+   * Moves the mark price of BTC-USDC by its index. The mark is above a falling index by the average distance of the book's last seconds,
+   * which is large where the exchange has just started.
+   */
+  async moveMark(to: number): Promise<void> {
+    await until(`the mark is ${to}`, async () => {
+      const answer = await fetch(`${this.url}/api/v1/market/tickers?symbol=BTC-USDC`)
+      const { list } = (await answer.json()) as { readonly list: ReadonlyArray<Readonly<Record<string, string>>> }
+      const [index, mark] = [Number(list[0]!["index_price"]), Number(list[0]!["mark_price"])]
+      if (Math.abs(mark - to) <= MARK_TOLERANCE) return true
+      await this.holdIndex(String(Math.round(to - (mark - index))))
+      return false
+    })
+  }
 
   /** Opens the page in a browser profile of its own; `script` runs in each of its tabs before the page. */
   async open(options: BrowserContextOptions = {}, script?: () => void): Promise<Opened> {
@@ -110,6 +127,20 @@ export class PageExchange {
     await page.goto(this.url, SLOW)
     return { page, faults, requests, watching }
   }
+}
+
+/** Keeps the page from drawing until `resume`. */
+export const stopFrames = async (page: Page): Promise<{ readonly resume: () => Promise<void> }> => {
+  const stopped = await page.evaluateHandle(() => {
+    const { requestAnimationFrame } = globalThis
+    const waiting: Array<FrameRequestCallback> = []
+    globalThis.requestAnimationFrame = (draw) => waiting.push(draw)
+    return () => {
+      globalThis.requestAnimationFrame = requestAnimationFrame
+      for (const draw of waiting) draw(performance.now())
+    }
+  })
+  return { resume: () => stopped.evaluate((resume) => resume()) }
 }
 
 /** Waits until an element's text matches. */
