@@ -64,6 +64,27 @@ const copyModules = (built: string, folder: string, folders: ReadonlyArray<strin
   }
 }
 
+/**
+ * Bundles what Node imports into a few files: it takes as long to find and link a module as to run it. Other bundlers get a file a
+ * module, so that an app takes only what it uses. Packages that it depends on stay outside.
+ */
+const bundleForNode = async (dist: string, entries: Readonly<Record<string, string>>): Promise<void> => {
+  await build({
+    entryPoints: Object.fromEntries(Object.entries(entries).map(([to, from]) => [to, join(dist, `${from}.js`)])),
+    outdir: join(dist, "bundle"),
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: "none",
+    logLevel: "warning"
+  })
+}
+
 export const assembleContract = (built: string, out: string): void => {
   const folder = begin(out, "contract", contract)
   copyModules(built, folder, Object.keys(contractFolders))
@@ -77,8 +98,10 @@ export const assembleContract = (built: string, out: string): void => {
   for (const name of ["openapi.json", "asyncapi.json"]) cpSync(join(home, "docs", name), join(folder, name))
 }
 
-export const assembleClient = (built: string, out: string): void => {
-  copyModules(built, begin(out, "client", client), ["client"])
+export const assembleClient = async (built: string, out: string): Promise<void> => {
+  const folder = begin(out, "client", client)
+  copyModules(built, folder, ["client"])
+  await bundleForNode(join(folder, "dist"), { "client/index": "client/index" })
 }
 
 /** Declarations of the SDK: its own, those of the client that it reaches, and the generated ones for all others. */
@@ -121,36 +144,10 @@ export const assembleSdk = async (built: string, out: string): Promise<void> => 
   sdkDeclarations(built, folder)
 }
 
-/** Threads of the exchange. A module finds each beside itself. */
+/** What Node imports of the exchange, besides its domain. */
+const entries = ["index", "client/index", "sdk/index", "rpc/api/Rpcs"]
+/** Its threads: a module finds each beside itself. */
 const threads = ["backend/worker", "backend/SnapshotThread", "backend/ReplayThread", "layers/sql/CommitThread"]
-
-/**
- * Bundles what Node imports into a few files: it takes as long to find and link a module as to run it. Other bundlers get a file a
- * module, so that an app takes only what it uses.
- */
-const bundleForNode = async (dist: string): Promise<void> => {
-  const entries = ["index", "client/index", "sdk/index", "rpc/api/Rpcs"]
-  const domain = readdirSync(join(dist, "domain"))
-    .filter((name) => name.endsWith(".js"))
-    .map((name) => `domain/${name.slice(0, -3)}`)
-  await build({
-    entryPoints: Object.fromEntries([
-      ...[...entries, ...domain].map((path) => [path, join(dist, `${path}.js`)]),
-      ...threads.map((path) => [posix.basename(path), join(dist, `${path}.js`)])
-    ]),
-    outdir: join(dist, "bundle"),
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node22.19",
-    packages: "external",
-    sourcemap: true,
-    sourcesContent: false,
-    legalComments: "none",
-    logLevel: "warning"
-  })
-}
 
 export const assembleGateway = async (built: string, out: string): Promise<void> => {
   const folder = begin(out, "gateway", gateway)
@@ -164,13 +161,19 @@ export const assembleGateway = async (built: string, out: string): Promise<void>
   for (const name of gateway["files"] as ReadonlyArray<string>)
     if (name !== "dist" && existsSync(join(home, name)))
       cpSync(join(home, name), join(folder, name), { recursive: true })
-  await bundleForNode(join(folder, "dist"))
+  const domain = readdirSync(join(built, "domain")).filter((name) => name.endsWith(".js"))
+  await bundleForNode(join(folder, "dist"), {
+    ...Object.fromEntries(
+      [...entries, ...domain.map((name) => `domain/${name.slice(0, -3)}`)].map((path) => [path, path])
+    ),
+    ...Object.fromEntries(threads.map((path) => [posix.basename(path), path]))
+  })
 }
 
 /** Assembles all packages, each in a folder of `out`, from the modules in `built`. */
 export const assemble = async (built: string, out: string): Promise<void> => {
   assembleContract(built, out)
-  assembleClient(built, out)
+  await assembleClient(built, out)
   await assembleSdk(built, out)
   await assembleGateway(built, out)
 }

@@ -76,7 +76,14 @@ export const client = {
     ["effect", "client", "websocket"]
   ),
   engines: { node: ">=20.19" },
-  exports: { ".": module("client/index"), "./package.json": "./package.json" },
+  exports: {
+    ".": {
+      types: "./dist/client/index.d.ts",
+      "module-sync": "./dist/bundle/client/index.js",
+      default: "./dist/client/index.js"
+    },
+    "./package.json": "./package.json"
+  },
   dependencies: { "@trading-gateway/contract": root.version, ...dependencies("@noble/ed25519", "@noble/hashes") },
   ...effect
 }

@@ -36,7 +36,7 @@ describe("the package", { timeout: 120_000 }, () => {
     await bundle(join(built, "bin"))
     await assembleGateway(built, packages)
     assembleContract(built, packages)
-    assembleClient(built, packages)
+    await assembleClient(built, packages)
     packed = pack(folder, join(packages, "gateway"))
     // an installation without a registry: the tarball with its own dependencies and nothing else
     mkdirSync(installed(), { recursive: true })
