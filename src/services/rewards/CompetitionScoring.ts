@@ -92,7 +92,9 @@ export class CompetitionScoring extends Context.Service<
 
       const count = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        for (const competition of yield* store.running(now)) yield* countOne(competition, now)
+        // one that fails does not keep the others from being counted
+        const [, [failure]] = yield* Effect.partition(yield* store.running(now), (each) => countOne(each, now))
+        if (failure !== undefined) return yield* Effect.fail(failure)
       })
 
       const judgeIn = Effect.fnUntraced(function* (competition: CompetitionRecord, user_id: string) {

@@ -535,6 +535,31 @@ describe("a competition", () => {
   )
 
   test(
+    "is counted though another one cannot be read",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const store = yield* CompetitionStore
+      const created = yield* Effect.forEach(["first", "second", "third"], (slug) =>
+        competitions.create({ ...winter, slug, scoring: plain("volume") })
+      )
+      const [first, broken, third] = created.map(({ id }) => id)
+      const there = yield* anotherGateway(
+        Context.make(CompetitionStore, {
+          ...store,
+          tally: (id) =>
+            id === broken ? Effect.fail(new AccountsUnavailable({ cause: "a row has another form" })) : store.tally(id)
+        })
+      )
+      yield* clock.set(START + HOUR_MS)
+      yield* commit(fill(bob, START, { exec_value: "1000" }))
+      assert.strictEqual((yield* Effect.flip(there.count))._tag, "AccountsUnavailable")
+      for (const id of [first!, third!])
+        assert.deepInclude((yield* placements(id, bob))[0], { metric_value: "1000", rank: 1 })
+    }).pipe(Effect.scoped)
+  )
+
+  test(
     "without a prize grants nothing",
     Effect.gen(function* () {
       const { commit, fill, tick } = stream()
