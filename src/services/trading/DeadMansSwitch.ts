@@ -178,7 +178,14 @@ export class DeadMansSwitch extends Context.Service<
           return true
         })
         // each attempt begins with a fresh read: the setting may have changed since the last one
-        const nextCanceled = next.pipe(Effect.retry(backOff), Effect.orDie)
+        const nextCanceled = next.pipe(
+          // a countdown that ended with a defect would leave the orders of an absent user, and nothing would report it
+          Effect.catchDefect((defect) =>
+            Effect.andThen(Effect.logError("dead-man's switch failed and goes on", defect), Effect.fail(defect))
+          ),
+          Effect.retry(backOff),
+          Effect.orDie
+        )
         while (isAnyEnabled()) if (!(yield* nextCanceled)) return
         absents.delete(user_id)
         if (absence.inStore !== "none") yield* forget(user_id, absent)

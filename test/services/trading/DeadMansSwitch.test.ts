@@ -679,6 +679,21 @@ describe("the dead-man's switch", () => {
     })
   })
 
+  it.effect("goes on after a defect", () => {
+    let failures = 2
+    const { canceled, layer } = world(() => (failures-- > 0 ? Effect.die(new Error("no such form")) : ack))
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.connected(userId)
+      yield* enable(v0, 10)
+      yield* enable(v1, 20)
+      presence.disconnected(userId)
+      yield* TestClock.adjust("20 seconds")
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(canceled(), [v0, v0, v0, v1])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("cancels nothing because the gateway closes its own connections", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
