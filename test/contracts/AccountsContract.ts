@@ -191,6 +191,25 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
+    it.effect("registers a public key for one of the users who register it at once", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        for (let n = 100; n < 120; n++) {
+          const { public_key } = key(n, "u5")
+          const results = yield* Effect.forEach(
+            Array.from({ length: 6 }, (_, i) => ({ ...key(1_000 + 10 * n + i, `u5-${i}`), public_key })),
+            (record) => Effect.result(accounts.createApiKey(record, 50)),
+            { concurrency: "unbounded" }
+          )
+          const outcomes = results.map((result) => (result._tag === "Success" ? "registered" : result.failure._tag))
+          assert.deepStrictEqual(outcomes.toSorted(), [
+            ...Array.from({ length: 5 }, () => "KeyRegistered"),
+            "registered"
+          ])
+        }
+      })
+    )
+
     it.effect("holds no more keys than allowed, revoked ones not counted", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
