@@ -317,6 +317,17 @@ describe("the source tree", () => {
     assert.deepStrictEqual(silent, ["src/services/operations/Daemon.ts"])
   })
 
+  it("declares the errors of services as schemas", () => {
+    const others = sources.filter((path) => {
+      const text = readFileSync(join(root, path), "utf8")
+      return (
+        /\bData\.(?:Tagged)?Error\b/u.test(text) ||
+        (path.startsWith("src/services/") && /^  readonly _tag = /mu.test(text))
+      )
+    })
+    assert.deepStrictEqual(others, [])
+  })
+
   it("keeps contracts and client free of Node", () => {
     const wrong = sources
       .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client|sdk)\//u.test(path))

@@ -3,35 +3,39 @@
  *
  * Source: docs/contract/limits.md; the two structured fields follow RFC 9651 syntax.
  */
+import { Schema } from "effect"
 
 /** Names of the buckets. */
-export type Bucket =
-  | "public"
-  | "token"
-  | "user"
-  | "api-key"
-  | "token-cancels"
-  | "user-cancels"
-  | "api-key-cancels"
-  | "authorize-ip"
-  | "authorize-key"
-  | "basic-failures"
-  | "auth-failures"
-  | "activate-ip"
-  | "activate-root"
+export const Bucket = Schema.Literals([
+  "public",
+  "token",
+  "user",
+  "api-key",
+  "token-cancels",
+  "user-cancels",
+  "api-key-cancels",
+  "authorize-ip",
+  "authorize-key",
+  "basic-failures",
+  "auth-failures",
+  "activate-ip",
+  "activate-root"
+])
+export type Bucket = typeof Bucket.Type
 
 /** State of a bucket for one request. */
-export interface Rate {
-  readonly bucket: Bucket
+export const Rate = Schema.Struct({
+  bucket: Bucket,
   /** Whether the request is allowed; always true if limits are only reported. */
-  readonly allowed: boolean
+  allowed: Schema.Boolean,
   /** Requests a window. */
-  readonly limit: number
-  readonly remaining: number
+  limit: Schema.Int,
+  remaining: Schema.Int,
   /** Seconds to the next free slot; 0 when one is free. */
-  readonly reset_s: number
-  readonly window_s: number
-}
+  reset_s: Schema.Int,
+  window_s: Schema.Int
+})
+export interface Rate extends Schema.Schema.Type<typeof Rate> {}
 
 /** The most restrictive bucket: a refusing one, else the one with the fewest remaining requests. */
 export const tightest = (rates: ReadonlyArray<Rate | undefined>): Rate | undefined => {

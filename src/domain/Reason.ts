@@ -130,4 +130,8 @@ export const textOf = (reason: Reason): string => catalogue[reason][1]
 export const httpStatusOf = (reason: Reason): number => catalogue[reason][2] ?? statusOf[codeOf(reason)]
 
 /** Facts with a reason: the offending `field`, limits (`min`, `max`, `step`), ids and states. */
-export type Details = { readonly [key: string]: string | number | boolean | ReadonlyArray<string> }
+export const Details = Schema.Record(
+  Schema.String,
+  Schema.Union([Schema.String, Schema.Number, Schema.Boolean, Schema.Array(Schema.String)])
+)
+export type Details = typeof Details.Type

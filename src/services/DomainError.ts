@@ -1,7 +1,8 @@
 /**
  * A request failed because of a rule; nothing changed. Such errors are frequent and expected, so they carry no stack.
  */
-import type { Details, Reason } from "../domain/Reason.ts"
+import { Schema } from "effect"
+import { Details, Reason } from "../domain/Reason.ts"
 import { fieldText } from "../domain/InputText.ts"
 
 /**
@@ -13,19 +14,21 @@ export interface Failure<out R extends Reason = Reason> {
   readonly reason: R
 }
 
-export class DomainError<out R extends Reason = Reason> implements Failure<R> {
-  readonly _tag = "Refused"
-  readonly reason: R
-  readonly details: Details
-  /**
-   * Replaces the text of the catalogue. For an invalid field it is `expected` and a noun phrase; HTTP adds the name
-   * of the field and the given value.
-   */
-  readonly message: string | undefined
+export class DomainError<out R extends Reason = Reason>
+  extends Schema.TaggedClass<DomainError>()("Refused", {
+    reason: Reason,
+    details: Details,
+    /**
+     * Replaces the text of the catalogue. For an invalid field it is `expected` and a noun phrase; HTTP adds the name
+     * of the field and the given value.
+     */
+    message: Schema.optionalKey(Schema.String)
+  })
+  implements Failure<R>
+{
+  declare readonly reason: R
   constructor(reason: R, details: Details = {}, message?: string) {
-    this.reason = reason
-    this.details = details
-    this.message = message
+    super({ reason, details, ...(message !== undefined && { message }) })
   }
 }
 

@@ -16,7 +16,7 @@ import type { MarginMode } from "../domain/Enumerations.ts"
 import type { Instrument, Level, Prices } from "../domain/Market.ts"
 import type { AmendOrder, CancelAll, CancelOrder, Exits, NewOrder, Order, OrderRef } from "../domain/Order.ts"
 import type { PositionState } from "../domain/Position.ts"
-import type { Details, Reason } from "../domain/Reason.ts"
+import { Details, Reason } from "../domain/Reason.ts"
 import type { SubAccountState } from "../domain/User.ts"
 import type { Failure } from "./DomainError.ts"
 
@@ -117,24 +117,18 @@ export interface CommandAck {
 export const EVENTS_MS_MAX = 5_000
 
 /** The sequencer refused the command; nothing changed. Frequent and expected, so it carries no stack. */
-export class CommandRefused<out R extends Reason = Reason> implements Failure<R> {
-  readonly _tag = "CommandRefused"
-  readonly reason: R
-  /** What the sequencer says of the command; "": the reason says it. */
-  readonly message: string
-  readonly details: Details
-  constructor({
-    details,
-    message,
-    reason
-  }: {
-    readonly reason: R
-    readonly message: string
-    readonly details: Details
-  }) {
-    this.reason = reason
-    this.message = message
-    this.details = details
+export class CommandRefused<out R extends Reason = Reason>
+  extends Schema.TaggedClass<CommandRefused>()("CommandRefused", {
+    reason: Reason,
+    /** What the sequencer says of the command; "": the reason says it. */
+    message: Schema.String,
+    details: Details
+  })
+  implements Failure<R>
+{
+  declare readonly reason: R
+  constructor({ reason, ...rest }: { readonly reason: R; readonly message: string; readonly details: Details }) {
+    super({ reason, ...rest })
   }
 }
 /** Nothing was sequenced: no connection, too many commands waiting, or the link is lagging. */
@@ -162,8 +156,7 @@ export class SequencerFault extends Schema.TaggedError<SequencerFault>()("Sequen
  * Nothing was sequenced: this gateway has as many commands in flight as it can process in time, or the command reached
  * the sequencer too late to be sequenced on a check of its credential. Frequent, so it has no stack.
  */
-export class Overloaded {
-  readonly _tag = "Overloaded"
+export class Overloaded extends Schema.TaggedClass<Overloaded>()("Overloaded", {}) {
   readonly reason = "Overloaded"
 }
 export const overloaded = new Overloaded()

@@ -63,7 +63,7 @@ export class InProcessTransport implements Transport {
   }
   pong(): void {}
   close(reason: CloseReason): void {
-    const ended = new ConnectionEnded(closeCodes[reason].code)
+    const ended = new ConnectionEnded({ code: closeCodes[reason].code })
     if (reason === "CredentialEnded") this.cut = ended
     Queue.failCauseUnsafe(this.queue, Cause.fail(ended))
     this.terminate()

@@ -268,7 +268,15 @@ describe("the authentication of a session", () => {
       answers.auth = Effect.fail(new AuthUnavailable({ cause: "down" }))
       for (let i = 0; i < 3; i++) assert.strictEqual((yield* login).code, "SERVICE_UNAVAILABLE")
       assert.deepStrictEqual(did.ends, [])
-      answers.auth = Effect.fail(new AuthLimited({ rate: {} as never }))
+      const rate = {
+        bucket: "auth-failures",
+        allowed: false,
+        limit: 30,
+        remaining: 0,
+        reset_s: 9,
+        window_s: 60
+      } as const
+      answers.auth = Effect.fail(new AuthLimited({ rate }))
       assert.strictEqual((yield* login).code, "RateLimitExceeded")
       assert.deepStrictEqual(did.ends, [])
       yield* login

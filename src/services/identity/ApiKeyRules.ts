@@ -2,34 +2,26 @@
  * The rules of API keys: validation of new keys and changes, and which changes end the current uses of a key.
  * Source: docs/contract/rest-user.md#api-keys.
  */
-import { Clock, Data, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { parseAddress } from "../../domain/Address.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import { parseCidr, printCidr } from "../../domain/Ip.ts"
-import type { Details, Reason } from "../../domain/Reason.ts"
+import { Details, Reason } from "../../domain/Reason.ts"
 import { allScopes, type SubAccountState } from "../../domain/User.ts"
 import { History } from "../History.ts"
 import { Sequencer } from "../Sequencer.ts"
 import type { ApiKeyPatch, ApiKeyRecord } from "./Accounts.ts"
 
 /** An API-key request failed because of a rule; nothing changed. `details` name the field or limit. */
-export class ApiKeyRefused<out R extends Reason = Reason> extends Data.TaggedError("ApiKeyRefused")<{
-  readonly reason: Reason
+export class ApiKeyRefused<out R extends Reason = Reason> extends Schema.TaggedError<ApiKeyRefused>()("ApiKeyRefused", {
+  reason: Reason,
   /** The accepted values, as `expected` and a noun phrase; `""` if the reason states them. */
-  readonly message: string
-  readonly details: Details
-}> {
+  message: Schema.String,
+  details: Details
+}) {
   declare readonly reason: R
-  constructor({
-    details,
-    message,
-    reason
-  }: {
-    readonly reason: R
-    readonly message: string
-    readonly details: Details
-  }) {
-    super({ reason, message, details })
+  constructor({ reason, ...rest }: { readonly reason: R; readonly message: string; readonly details: Details }) {
+    super({ reason, ...rest })
   }
 }
 /** Why a field of a key is refused, whatever the key. */

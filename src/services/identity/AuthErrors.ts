@@ -1,8 +1,8 @@
 /** Errors of authentication: why credentials are refused, and why they cannot be checked now. */
-import { Data, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { type Grant, refusalOf } from "../../domain/Grant.ts"
-import type { Details, Reason } from "../../domain/Reason.ts"
-import type { Rate } from "../operations/RateLimiter.ts"
+import { Rate } from "../../domain/RateHeaders.ts"
+import { Details, Reason } from "../../domain/Reason.ts"
 
 /** Why a bearer token is refused. */
 export type TokenReason = "MissingToken" | "InvalidToken" | "ExpiredToken" | "RevokedToken"
@@ -25,27 +25,19 @@ export type LoginReason =
 export type AuthReason = TokenReason | SignatureReason | LoginReason | "BadCredentials" | "InsufficientScope"
 
 /** The credentials were not accepted. `details` contains facts for the caller (server time, skew). */
-export class AuthRefused<out R extends Reason = AuthReason> extends Data.TaggedError("AuthRefused")<{
-  readonly reason: Reason
-  readonly details: Details
+export class AuthRefused<out R extends Reason = AuthReason> extends Schema.TaggedError<AuthRefused>()("AuthRefused", {
+  reason: Reason,
+  details: Details,
   /** Replaces the text of the catalogue. */
-  readonly text?: string | undefined
-}> {
+  text: Schema.optionalKey(Schema.String)
+}) {
   declare readonly reason: R
-  constructor({
-    details,
-    reason,
-    text
-  }: {
-    readonly reason: R
-    readonly details: Details
-    readonly text?: string | undefined
-  }) {
-    super({ reason, details, ...(text === undefined ? {} : { text }) })
+  constructor({ reason, ...rest }: { readonly reason: R; readonly details: Details; readonly text?: string }) {
+    super({ reason, ...rest })
   }
 }
 /** A rate limit refused the authentication, before or after the check of a signature. */
-export class AuthLimited extends Data.TaggedError("AuthLimited")<{ readonly rate: Rate }> {
+export class AuthLimited extends Schema.TaggedError<AuthLimited>()("AuthLimited", { rate: Rate }) {
   readonly reason = "RateLimitExceeded"
 }
 /** A store or backend that the check needs does not respond. */

@@ -4,7 +4,7 @@
  * Guarantee: messages, limits and close codes are those of a WebSocket at the same endpoint. The server of the
  * sockets also serves these connections; before it starts and after it stops, none can be opened.
  */
-import { Context, Effect, Latch, Layer, type Scope, Stream } from "effect"
+import { Context, Effect, Latch, Layer, Schema, type Scope, Stream } from "effect"
 import { DomainError } from "../DomainError.ts"
 
 /** The client of a connection: the address of its socket, and the X-Forwarded-For header. */
@@ -21,14 +21,10 @@ export interface Opening {
 }
 
 /** The server closed the connection. */
-export class ConnectionEnded {
-  readonly _tag = "ConnectionEnded"
+export class ConnectionEnded extends Schema.TaggedClass<ConnectionEnded>()("ConnectionEnded", {
   /** Close code; docs/contract/websocket.md#close-codes. */
-  readonly code: number
-  constructor(code: number) {
-    this.code = code
-  }
-}
+  code: Schema.Int
+}) {}
 
 /** Reasons for which a connection is refused. */
 export type OpenReason = "BackendUnavailable" | "RateLimitExceeded" | "ShuttingDown"
