@@ -68,7 +68,10 @@ describe("the command line", { timeout: 600_000 }, () => {
 
   /** Replaces the paths and the port of this run by the defaults. */
   const withDefaults = (screen: string): string =>
-    screen.replaceAll(join(folder, "home"), "~/.trading-gateway").replaceAll(String(port), "3010")
+    screen
+      .replaceAll(join(folder, "home"), "~/.trading-gateway")
+      // the whole number: its digits can also be part of an id
+      .replaceAll(new RegExp(`\\b${port}\\b`, "gu"), "3010")
 
   const show = (typed: string, screen: string): void => {
     shown.push(`\`\`\`text\n$ ${typed}\n${withDefaults(screen)}\n\`\`\``)
