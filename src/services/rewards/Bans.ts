@@ -7,7 +7,7 @@
  * accepted earlier can still be in progress, and none counts fills without the ban.
  * Source: docs/contract/rest-user.md#bans.
  */
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { userIdOf } from "../../domain/Address.ts"
 import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
 import { ApiKeys } from "../identity/ApiKeys.ts"
@@ -44,6 +44,9 @@ const IN_FLIGHT = "5 seconds"
  * too.
  */
 export const LAST_ORDER_AFTER = Duration.sum(Duration.millis(LEASE_MS), Duration.fromInputUnsafe(IN_FLIGHT))
+
+/** Repetitions of what fails then, as while the backend or the database is away: for an hour. */
+const REPEAT = { schedule: Schedule.spaced("10 seconds"), times: 360 }
 
 const unknownWallet = new DomainError("WalletNotFound")
 
@@ -109,10 +112,19 @@ export class Bans extends Context.Service<
       /** Repeats, once every gateway has the change, what one of them may have undone before. */
       const repeatLater = (user_id: string) => {
         const orders = Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void))
-        return Effect.all([
-          Effect.catch(orders, (error) => Effect.logWarning("orders of a banned user not canceled again", error)),
-          Effect.catch(scores.judge(user_id), (error) => Effect.logWarning("scores not evaluated after a ban", error))
-        ]).pipe(Effect.delay(LAST_ORDER_AFTER), Effect.forkIn(scope))
+        const reported = <E>(work: Effect.Effect<void, E>, failure: string) =>
+          work.pipe(
+            Effect.tapError((error) => Effect.logWarning(failure, error)),
+            Effect.retry(REPEAT),
+            Effect.catchCause((cause) => Effect.logError(`${failure}: given up`, cause))
+          )
+        return Effect.all(
+          [
+            reported(orders, "orders of a banned user not canceled again"),
+            reported(scores.judge(user_id), "scores not evaluated after a ban")
+          ],
+          { concurrency: 2 }
+        ).pipe(Effect.delay(LAST_ORDER_AFTER), Effect.forkIn(scope))
       }
 
       return Bans.of({

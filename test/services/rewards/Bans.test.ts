@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Layer } from "effect"
+import { Duration, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { userIdOf } from "../../../src/domain/Address.ts"
 import type { Reason } from "../../../src/domain/Reason.ts"
@@ -12,7 +12,13 @@ import { BanStore } from "../../../src/services/identity/BanStore.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { Bans, LAST_ORDER_AFTER } from "../../../src/services/rewards/Bans.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
-import { type Command, CommandRefused, Sequencer, type SubmitError } from "../../../src/services/Sequencer.ts"
+import {
+  type Command,
+  CommandRefused,
+  Sequencer,
+  SequencerUnavailable,
+  type SubmitError
+} from "../../../src/services/Sequencer.ts"
 import { type Invalidation, InvalidationBus } from "../../../src/services/operations/InvalidationBus.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
@@ -113,6 +119,43 @@ describe("a ban", () => {
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [])
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("cancels again as soon as a backend that is away then is back", () => {
+    let isAway = false
+    const { canceled, layer } = world([vault(0)], {
+      answer: () => (isAway ? Effect.fail(new SequencerUnavailable({})) : Effect.void)
+    })
+    return Effect.gen(function* () {
+      yield* known
+      yield* (yield* Bans).ban(root, "")
+      canceled()
+      isAway = true
+      yield* TestClock.adjust(LAST_ORDER_AFTER)
+      assert.lengthOf(canceled(), 1)
+      yield* TestClock.adjust("1 minute")
+      assert.isNotEmpty(canceled())
+      isAway = false
+      yield* TestClock.adjust("10 seconds")
+      assert.lengthOf(canceled(), 1)
+      yield* TestClock.adjust("1 hour")
+      assert.isEmpty(canceled())
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("logs a defect of the second cancellation, and evaluates scores without it", () => {
+    const logged: Array<unknown> = []
+    let isBroken = false
+    const { judged, layer } = world([vault(0)], { answer: () => (isBroken ? Effect.die("broken") : Effect.void) })
+    return Effect.gen(function* () {
+      yield* known
+      yield* (yield* Bans).ban(root, "")
+      judged.length = 0
+      isBroken = true
+      yield* TestClock.adjust(LAST_ORDER_AFTER)
+      assert.deepStrictEqual(judged, [user_id])
+      assert.deepStrictEqual(logged, [["orders of a banned user not canceled again: given up"]])
+    }).pipe(Effect.provide([layer, Logger.layer([Logger.make(({ message }) => void logged.push(message))])]))
   })
 
   it.effect("that is lifted at once leaves later orders", () => {
