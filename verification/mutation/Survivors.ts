@@ -199,9 +199,9 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "the measured clock of the engine survives a loss",
-    module: "/read-model/Projector.ts",
-    right: "    isConnected = false\n    clockOffsets = []",
-    wrong: "    isConnected = false",
+    module: "/read-model/LaneProgress.ts",
+    right: "    this.clockOffsets = []\n    this.health.sequencerLost()",
+    wrong: "    this.health.sequencerLost()",
     tests: ["test/services/read-model/Projector.test.ts"]
   },
   {
@@ -515,9 +515,9 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "the version of the read model is not compared",
-    module: "/read-model/Projector.ts",
-    right: "if (at?.version === undefined || at.version === version) break",
-    wrong: "break",
+    module: "/read-model/MatchVersion.ts",
+    right: "if (at?.version === undefined || at.version === version) return head",
+    wrong: "return head",
     tests: ["test/services/read-model/Versions.test.ts"]
   },
   {

@@ -9,7 +9,7 @@
  * Source: docs/contract/websocket.md#private-topics, #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
 import { Cause, Clock, Context, Duration, Effect, Latch, Layer, Schema, Stream } from "effect"
-import type { Event, StreamPosition } from "../../domain/Event.ts"
+import type { Event } from "../../domain/Event.ts"
 import { type ModelPosition, Projecting, type Projection, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
 import * as Daemon from "../operations/Daemon.ts"
@@ -17,33 +17,27 @@ import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import * as Tracing from "../operations/Tracing.ts"
 import { Feed, type FeedFrame, FeedGone } from "../Feed.ts"
-import { History, ReadModelVersion } from "../History.ts"
+import { History } from "../History.ts"
 import { MarketState } from "../markets/MarketState.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import type { Referee } from "../Referee.ts"
 import type { Sequencer } from "../Sequencer.ts"
 import * as BackendReads from "./BackendReads.ts"
+import { batchSteps, type EventHistory } from "./EventBatches.ts"
 import { HistoryWriter, type Superseded } from "./HistoryWriter.ts"
+import { insist } from "./Insist.ts"
+import { LaneProgress } from "./LaneProgress.ts"
 import { loadReadModel } from "./LoadReadModel.ts"
-import { backOff } from "./ProjectorBackOff.ts"
-import { changeHistory, rebuildReadModel, upgradeReadModel } from "./RebuildReadModel.ts"
+import { matchVersion } from "./MatchVersion.ts"
+import { changeHistory, rebuildReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
-/**
- * Events after which a batch ends with its frame. Frames that arrived together are shown together up to it. Between two
- * batches the event loop serves others: a move of the index may be 100,000 events.
- */
-const EVENTS_PER_BATCH = 512
 /** Longest wait of a reader for the read model, which may lag. */
 const REACHED_WAIT = Duration.seconds(1)
 /** Pause before the feed is followed again: the first one, and the longest, in ms. */
 const PAUSE_MS_MIN = 50
 const PAUSE_MS_MAX = 2_000
-/** How often a gateway reads whether the read model still has a newer version than its own. */
-const NEWER_PAUSE = Duration.seconds(2)
-/** Heartbeats over which the engine's clock is compared with the local one, so that a step of it is noticed. */
-const HEARTBEATS_COMPARED = 10
 /** After a run of this length, the pause starts over, in ms. */
 const STABLE_MS = 10_000
 
@@ -55,25 +49,12 @@ export interface Options {
   readonly houseUsers?: ReadonlySet<string>
 }
 
-/** Where events lead: epoch, fork and checksum after the last one. */
-type EventHistory = Pick<StreamPosition, "epoch" | "fork" | "checksum">
-
 /** The feed ended, or returned something that does not follow the position. */
 class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { message: Schema.String }) {}
 
 type Fault = Superseded | FeedGone | FeedBroken
 const hasFailed = (cause: Cause.Cause<Fault>, tag: Fault["_tag"]): boolean =>
   cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === tag)
-
-/** Retries without a limit; logs every failure. */
-const insist = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, never, R> =>
-  effect.pipe(
-    Effect.tapCause((cause) => Effect.logError(`${what} failed`, cause)),
-    // a defect too, such as a damaged record: an operator repairs it while the gateway runs
-    Effect.sandbox,
-    Effect.retry(backOff),
-    Effect.orDie
-  )
 
 export class Projector extends Context.Service<
   Projector,
@@ -108,7 +89,6 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const reads = yield* BackendReads.make(markets)
   const metrics = yield* CurrentMetricsRegistry
   const tracer = yield* Tracing.CurrentTracer
-  const version = yield* ReadModelVersion
   const rebuilds = (reason: FeedGone["reason"] | "Version") =>
     metrics.counter("gateway_read_model_rebuilds_total", { reason })
   // exported from the start, with 0
@@ -121,9 +101,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   /** Whether the read model has to be loaded: before the first time, and after a failure within a batch. */
   let isStale = true
   let isConnected = false
-  let headSeq = 0
-  /** Monotonic time less the engine's, of the last heartbeats of this connection, in ms. The fastest one is least. */
-  let clockOffsets: ReadonlyArray<number> = []
+  const progress = new LaneProgress(health, now)
   /** Open once readers have seen the head. */
   const atHead = Latch.makeUnsafe(false)
 
@@ -134,41 +112,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
   }
   const waiters = new SeqWaiters(() => position?.seq ?? 0)
 
-  /** Whether the log says already that the read model is newer than this gateway. */
-  let isNewerLogged = false
-  /**
-   * Waits while the read model has a newer version, which this gateway must neither write nor number on; replaces one of an
-   * older version.
-   */
-  const matchVersion = Effect.gen(function* () {
-    while (true) {
-      const at = yield* insist("reading the position of the read model", writer.stored.position)
-      if (at?.version === undefined || at.version === version) break
-      disconnected()
-      if (at.version < version) {
-        rebuilds("Version").add(1)
-        headSeq = yield* insist("replacing the read model", upgradeReadModel(writer, at, version))
-        continue
-      }
-      if (!isNewerLogged)
-        yield* Effect.logError(
-          `the read model has version ${at.version}, this gateway has version ${version}: it writes and shows no events. ` +
-            "Replace it by the newer version, or take the way back of docs/operations/upgrade.md#go-back"
-        )
-      isNewerLogged = true
-      yield* writer.yieldLead
-      yield* Effect.sleep(NEWER_PAUSE)
-    }
-    isNewerLogged = false
-  })
-
   /** Loads the read model and starts there. */
   const load = Effect.gen(function* () {
     yield* reads.clear
     const model = yield* Effect.provideService(loadReadModel, History, writer.stored)
     writer.begin(model.position)
     position = model.position
-    headSeq = Math.max(headSeq, position?.seq ?? 0)
+    progress.exists(position?.seq ?? 0)
     projecting = new Projecting(model, houseUsers)
     markets.start(position, model.starts)
     streams.start(position === undefined ? "" : streamIdOf(position), model.heads)
@@ -176,24 +126,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
     yield* reads.books
   })
 
-  /** Reports the progress of the lane; `oldest`: engine time of the oldest event that is not shown. */
-  const report = (oldest: number | undefined) => {
-    const monotonicOf = (engine_ms: number | undefined) =>
-      engine_ms === undefined || clockOffsets.length === 0 ? undefined : engine_ms + Math.min(...clockOffsets)
-    health.sequencerProgress({
-      head_seq: headSeq,
-      applied_seq: position?.seq ?? 0,
-      oldest_unapplied_ms: monotonicOf(oldest),
-      // before the first event nothing is shown
-      applied_ms: monotonicOf(position !== undefined && position.seq > 0 ? position.ts_ms : undefined)
-    })
-  }
-
   const disconnected = () => {
     isConnected = false
-    clockOffsets = []
     markets.interrupted()
-    health.sequencerLost()
+    progress.disconnected()
   }
   /** A frame arrived: after a loss, readers start from snapshots, and state that may have changed is read. */
   const connected: Effect.Effect<void> = Effect.suspend(() => {
@@ -221,7 +157,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   /** Shows events that follow the position, as soon as the writer has room for them. */
   const show = Effect.fnUntraced(function* (history: EventHistory, events: ReadonlyArray<Event>) {
-    report(events[0]!.ts_ms)
+    progress.exists(events.at(-1)!.seq)
+    progress.report(position, events[0]!.ts_ms)
     yield* writer.room
     isStale = true
     const projection = project(history, events)
@@ -234,7 +171,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     markets.apply(events, projection)
     streams.publish(streamIdOf(position), projection.userEvents)
     isStale = false
-    report(undefined)
+    progress.report(position)
     waiters.advance()
     for (const listener of followers) listener(position)
     yield* reads.books
@@ -247,62 +184,29 @@ const make = Effect.fnUntraced(function* (options: Options) {
       show(history, events)
     )
 
-  /** Collects the events of frames into batches and applies them. */
+  /** Applies frames that arrived together. */
   const take = Effect.fnUntraced(function* (frames: ReadonlyArray<FeedFrame>) {
-    let epoch = position?.epoch
-    /** The history after the last event of the batch. */
-    let history: EventHistory = { epoch: epoch ?? "" }
-    let batch: Array<Event> = []
-    let next = (position?.seq ?? 0) + 1
-    for (const frame of frames) {
-      switch (frame.type) {
-        case "events": {
-          if (frame.events.length === 0) break
-          if (epoch !== undefined && epoch !== frame.epoch) {
-            return yield* new FeedBroken({ message: `epoch ${frame.epoch} follows ${epoch}` })
-          }
-          epoch = frame.epoch
-          // drop events seen before
-          const fresh = frame.events[0]!.seq >= next ? frame.events : frame.events.filter(({ seq }) => seq >= next)
-          const skipped = frame.events.length - fresh.length
-          const { fork, checksums } = frame
-          for (let i = 0; i < fresh.length; i++) {
-            const event = fresh[i]!
-            if (event.seq !== next) {
-              if (i > 0) history = { epoch, fork, checksum: checksums?.[skipped + i - 1] }
-              if (batch.length > 0) yield* apply(history, batch)
-              return yield* new FeedBroken({ message: `event ${event.seq} follows ${next - 1}` })
-            }
-            batch.push(event)
-            next++
-          }
-          if (fresh.length > 0) history = { epoch, fork, checksum: checksums?.at(-1) }
-          headSeq = Math.max(headSeq, next - 1)
-          if (batch.length >= EVENTS_PER_BATCH) {
-            yield* apply(history, batch)
-            batch = []
-            yield* Effect.yieldNow
-          }
+    for (const step of batchSteps(position, frames)) {
+      switch (step.type) {
+        case "batch":
+          yield* apply(step.history, step.events)
+          if (step.isFull) yield* Effect.yieldNow
           break
-        }
         case "heartbeat":
-          headSeq = frame.head_seq
-          health.sequencerReports({ refusing: frame.refusing, warnings: frame.warnings ?? [] })
-          clockOffsets = [...clockOffsets.slice(1 - HEARTBEATS_COMPARED), now() - frame.server_ts_ms]
-          if (batch.length === 0) {
+          progress.heartbeat(step.frame)
+          if (step.isIdle) {
             yield* connected
-            report(undefined)
+            progress.report(position)
           }
           break
         case "interrupted":
-          if (batch.length > 0) yield* apply(history, batch)
-          batch = []
           disconnected()
           break
+        case "broken":
+          return yield* new FeedBroken({ message: step.message })
       }
     }
-    if (batch.length > 0) yield* apply(history, batch)
-    if (clockOffsets.length > 0 && (position?.seq ?? 0) >= headSeq) atHead.openUnsafe()
+    if (progress.isAtHead(position)) atHead.openUnsafe()
   })
 
   /** Follows the feed from the position until it breaks. */
@@ -314,7 +218,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
     let pause = 0
     while (true) {
       if (isStale) {
-        yield* matchVersion
+        const head = yield* matchVersion(writer, (isOlder) => {
+          disconnected()
+          if (isOlder) rebuilds("Version").add(1)
+        })
+        if (head !== undefined) progress.restart(head)
         yield* insist("loading the read model", load)
       }
       const started = now()
@@ -328,7 +236,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
         const isForked =
           gone.reason === "Forked" && position !== undefined && (position.seq > 0 || position.fork !== undefined)
         const rebuild = isForked ? changeHistory(writer, position!) : rebuildReadModel(writer, position)
-        headSeq = (yield* insist("rebuilding the read model", rebuild)) ?? headSeq
+        const head = yield* insist("rebuilding the read model", rebuild)
+        if (head !== undefined) progress.restart(head)
         isStale = true
       } else {
         isStale ||= hasFailed(cause, "Superseded")
