@@ -7,7 +7,7 @@ import type { Instrument } from "../../domain/Market.ts"
 import type { MarketState } from "../markets/MarketState.ts"
 import { Referee, type RefereeError } from "../Referee.ts"
 import { type ReadError, Sequencer } from "../Sequencer.ts"
-import { backOff } from "./Insist.ts"
+import { backOff } from "../operations/Insist.ts"
 
 /** Attempts to read a pool after a start; later changes arrive on the stream. */
 const POOL_TRIES = 5

@@ -5,7 +5,7 @@
 import { Duration, Effect } from "effect"
 import { ReadModelVersion } from "../History.ts"
 import type { HistoryWriter } from "./HistoryWriter.ts"
-import { insist } from "./Insist.ts"
+import { insist } from "../operations/Insist.ts"
 import { upgradeReadModel } from "./RebuildReadModel.ts"
 
 /** How often a gateway reads whether the read model still has a newer version than its own. */

@@ -10,23 +10,21 @@
  * gateway ended are absent from its start on.
  * Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
  */
-import { Clock, Context, Effect, FiberMap, Layer, Schedule, Semaphore } from "effect"
+import { Clock, Context, Effect, FiberMap, Layer, Semaphore } from "effect"
 import { SECOND_MS } from "../../domain/Time.ts"
 import { type Switch, WINDOW_S_DEFAULT } from "../../domain/DeadMansSwitchWindow.ts"
 import { type Caller, mayAccess } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
+import { insist } from "../operations/Insist.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
 import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Presence } from "../operations/Presence.ts"
-import { cancelOfAll, Sequencer, type SubmitError } from "../Sequencer.ts"
+import { cancelOfAll, Sequencer } from "../Sequencer.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 import { Absence } from "./Absence.ts"
 import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
-
-/** Back-off: 100 ms, doubled, up to 2 s. */
-const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
 
 /** Absence after which it is stored, in ms: users who reconnect at once cause no writes. Less than the shortest window. */
 const STORE_MS = SECOND_MS
@@ -75,13 +73,9 @@ export class DeadMansSwitch extends Context.Service<
       const countdowns = yield* FiberMap.make<string>()
       const run = yield* FiberMap.runtime(countdowns)<never>()
 
-      const logged = (what: string) => (error: AccountsUnavailable | SubmitError) =>
-        Effect.logWarning(`dead-man's switch: ${what}`, error)
-
       const cancelAll = Effect.fnUntraced(function* (user_id: string, sub_account_address: string, command_id: string) {
         const command = { command_id, user_id, sub_account_address, body: cancelOfAll("CancelByDcp") }
         const ack = yield* sequencer.submit(command).pipe(
-          Effect.tapError(logged(`orders of ${sub_account_address} not canceled`)),
           // a deleted sub-account, without orders
           Effect.catchTag("CommandRefused", () => Effect.undefined)
         )
@@ -98,9 +92,7 @@ export class DeadMansSwitch extends Context.Service<
 
       /** Writes the store until it succeeds. A write of a user that has begun ends before the next one begins. */
       const writing = ({ alone }: Absent, write: Effect.Effect<void, AccountsUnavailable>) =>
-        alone
-          .withPermits(1)(Effect.uninterruptible(write))
-          .pipe(Effect.tapError(logged("absence not stored")), Effect.retry(backOff), Effect.orDie)
+        insist("storing an absence", alone.withPermits(1)(Effect.uninterruptible(write)))
       /** Stores an absence and the windows that have changed. */
       const save = (user_id: string, absent: Absent) =>
         writing(
@@ -128,9 +120,7 @@ export class DeadMansSwitch extends Context.Service<
         )
       const forget = (user_id: string, absent: Absent) => writing(absent, store.present(user_id))
       const restore = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
-        const stored = yield* store
-          .absence(user_id)
-          .pipe(Effect.tapError(logged("absence not read")), Effect.retry(backOff), Effect.orDie)
+        const stored = yield* insist("reading an absence", store.absence(user_id))
         if (stored === undefined) absence.inStore = "perhaps"
         else absence.continue(stored, monotonicOf, monotonicMillis(clock) + RESTART_MS)
       })
@@ -147,9 +137,7 @@ export class DeadMansSwitch extends Context.Service<
       /** Waits for each window, the shortest first, until no orders are left to cancel. */
       const countdown = Effect.fnUntraced(function* (user_id: string, absent: Absent) {
         const { absence } = absent
-        let settings = yield* store
-          .of(user_id)
-          .pipe(Effect.tapError(logged("settings not read")), Effect.retry(backOff), Effect.orDie)
+        let settings = yield* insist("reading dead-man's switches", store.of(user_id))
         const isAnyEnabled = () => settings.some(({ enabled }) => enabled)
         if (isAnyEnabled()) {
           if (absence.inStore === "unread") yield* restore(user_id, absence)
@@ -178,15 +166,7 @@ export class DeadMansSwitch extends Context.Service<
           return true
         })
         // each attempt begins with a fresh read: the setting may have changed since the last one
-        const nextCanceled = next.pipe(
-          // a countdown that ended with a defect would leave the orders of an absent user, and nothing would report it
-          Effect.catchDefect((defect) =>
-            Effect.andThen(Effect.logError("dead-man's switch failed and goes on", defect), Effect.fail(defect))
-          ),
-          Effect.retry(backOff),
-          Effect.orDie
-        )
-        while (isAnyEnabled()) if (!(yield* nextCanceled)) return
+        while (isAnyEnabled()) if (!(yield* insist("canceling the orders of an absent user", next))) return
         absents.delete(user_id)
         if (absence.inStore !== "none") yield* forget(user_id, absent)
       })
@@ -199,7 +179,7 @@ export class DeadMansSwitch extends Context.Service<
         return absent
       }
       const start = (user_id: string, inStore?: "unread"): void =>
-        void run(user_id, countdown(user_id, begin(user_id, inStore)))
+        void run(user_id, Effect.annotateLogs(countdown(user_id, begin(user_id, inStore)), { user_id }))
 
       yield* presence.watch((user_id, here) => {
         if (!here) return start(user_id)
@@ -210,10 +190,7 @@ export class DeadMansSwitch extends Context.Service<
         else if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
       })
       // after a start no user is connected yet
-      yield* store.users.pipe(
-        Effect.tapError(logged("settings not read")),
-        Effect.retry(backOff),
-        Effect.orDie,
+      yield* insist("reading the users of dead-man's switches", store.users).pipe(
         Effect.map((users) => {
           for (const user_id of users) {
             if (!presence.isPresent(user_id)) start(user_id, "unread")

@@ -694,6 +694,39 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("goes on after a defect of the reads at its start", () => {
+    const { canceled, submit } = world()
+    let broken = 4
+    const die = Effect.suspend(() => (broken-- > 0 ? Effect.die(new Error("damaged row")) : Effect.void))
+    const damaged = Layer.effect(
+      DeadMansSwitchStore,
+      Effect.map(DeadMansSwitchStore, (store) => ({
+        ...store,
+        users: Effect.andThen(die, store.users),
+        of: (user_id) => Effect.andThen(die, store.of(user_id)),
+        absence: (user_id) => Effect.andThen(die, store.absence(user_id))
+      }))
+    ).pipe(Layer.provide(SqliteStores.deadMansSwitches))
+    const stored = Layer.effectDiscard(
+      Effect.flatMap(DeadMansSwitchStore, (store) =>
+        Effect.andThen(
+          store.set(userId, { sub_account_address: v0, enabled: true, time_window: 10 }),
+          Effect.sync(() => (broken = 4))
+        )
+      )
+    )
+    const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
+      Layer.provideMerge(Layer.provideMerge(stored, damaged)),
+      Layer.provideMerge(policies({ sequencer: { submit } }))
+    )
+    return Effect.gen(function* () {
+      yield* DeadMansSwitch
+      yield* TestClock.adjust("20 seconds")
+      assert.isBelow(broken, 0)
+      assert.deepStrictEqual(canceled(), [v0])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("cancels nothing because the gateway closes its own connections", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
