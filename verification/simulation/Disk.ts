@@ -2,7 +2,9 @@
  * A journal on a simulated disk. A transaction is on it whole or not at all; the machine may die at any write, and at a
  * commit on either side of it. After that nothing works until {@link Disk.open} is called again.
  */
-import type { Checkpoint, Entry, Era, JournalPort } from "../../src/backend/journal/Journal.ts"
+import type { Checkpoint } from "../../src/backend/journal/Checkpoints.ts"
+import type { Era } from "../../src/backend/journal/Eras.ts"
+import type { Entry, JournalPort } from "../../src/backend/journal/Journal.ts"
 import type { Origin } from "../../src/backend/journal/JournalSchema.ts"
 
 export class Crash extends Error {

@@ -7,14 +7,13 @@
  *
  * Tables:
  * - `meta`: the origin of the journal.
- * - `eras`: the rules of the entries after a position.
- * - `forks`: the histories that restores began ({@link Fork}).
- * - `blocks`: the entries of a turn in rows of about 64 KiB ({@link Block}). A checksum over all entries so far locates
- *   altered or lost entries.
- * - `command_ids`: the positions of the ids of the last 24 h ({@link CommandIds}, {@link PortionTable}).
+ * - `eras`: the rules of the entries after a position ({@link Eras}).
+ * - `forks`: the histories that restores began ({@link Forks}).
+ * - `blocks`: the entries ({@link BlockTable}).
+ * - `command_ids`: the positions of the ids of the last 24 h ({@link RecentCommandIds}).
  * - `links`: order ids by order_link_id, permanent ({@link LinkIndex}).
  * - `transfers`: transfers by id and version, permanent ({@link TransferIndex}).
- * - `checkpoints`: the state hash at a position, which a replay must reproduce.
+ * - `checkpoints`: the state hash at a position, which a replay must reproduce ({@link Checkpoints}).
  */
 import { existsSync } from "node:fs"
 import { dirname } from "node:path"
@@ -24,28 +23,19 @@ import { tryLock } from "../../node/FileLock.ts"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import { Command } from "../../proto/gateway/v1/sequencer.ts"
 import { Block, type BlockEntry, entriesOf } from "./Block.ts"
-import { CommandIds, emptyPortion, hashOf, PORTION, type Portion, portionOf, PORTIONS_MAX, put } from "./CommandIds.ts"
+import { BlockTable } from "./BlockTable.ts"
+import * as Checkpoints from "./Checkpoints.ts"
+import { hashOf } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
+import * as Eras from "./Eras.ts"
+import * as Forks from "./Forks.ts"
 import * as HeadWitness from "./HeadWitness.ts"
 import { JournalError, openError, RECOVERY_HINT } from "./JournalError.ts"
-import {
-  type Fork,
-  LAYOUT,
-  type Origin,
-  originChecksum,
-  readForks,
-  readOrigin,
-  type Row,
-  TABLES,
-  writeFork
-} from "./JournalSchema.ts"
+import { LAYOUT, type Origin, originChecksum, readOrigin, TABLES } from "./JournalSchema.ts"
 import * as LinkIndex from "./LinkIndex.ts"
-import { PortionTable } from "./PortionTable.ts"
 import * as ReadOnlyDatabase from "./ReadOnlyDatabase.ts"
+import { RecentCommandIds } from "./RecentCommandIds.ts"
 import { TransferIndex, type TransferVersion } from "./TransferIndex.ts"
-
-/** A repeated command_id gets the stored result for this long. Source: docs/contract/boundary.md#command-ids. */
-export const COMMAND_ID_RETENTION_MS = 24 * 60 * 60 * 1000
 
 /**
  * Pages in the write-ahead log before they move to the file: 16 MiB, so that few commits pay for a checkpoint of
@@ -55,12 +45,6 @@ const WAL_PAGES = 4096
 
 /** Page cache of SQLite, in KiB: lookups of order_link_ids are spread over their whole table. */
 const CACHE_KIB = 65_536
-
-/** The entries after `position` obey `rules`. */
-export interface Era {
-  readonly position: number
-  readonly rules: string
-}
 
 /** The entries of a turn, as every store of a journal has them. */
 export interface Turn {
@@ -97,35 +81,12 @@ export interface Entry extends FoundEntry {
   readonly chain: number
 }
 
-export interface Checkpoint {
-  readonly position: number
-  readonly head_seq: number
-  readonly state_hash: string
-}
-
-/** A turn as a row has it, verified. */
-interface VerifiedTurn {
-  /** Positions of its first and its last entry. */
-  readonly first: number
-  readonly last: number
-  readonly bytes: Uint8Array
-  readonly entries: ReadonlyArray<BlockEntry>
-  /** Checksum of all entries up to its last one. */
-  readonly chain: number
-}
-
 const toEntry = (position: number, entry: BlockEntry, chain: number): Entry => ({
   position,
   at_ms: entry.at_ms,
   command: entry.command,
   result: entry.result,
   chain
-})
-
-const toCheckpoint = (row: Row): Checkpoint => ({
-  position: row["position"] as number,
-  head_seq: row["head_seq"] as number,
-  state_hash: row["state_hash"] as string
 })
 
 /** Gives an open file of an older layout this one. Its missing tables exist by now. */
@@ -188,15 +149,13 @@ export class Journal {
   private readonly beginStatement: StatementSync
   private readonly commitStatement: StatementSync
   private readonly rollbackStatement: StatementSync
-  private readonly insertStatement: StatementSync
-  private readonly blockStatement: StatementSync
-  private readonly chainStatement: StatementSync
+  private readonly blocks: BlockTable
   private readonly links: LinkIndex.LinkIndex
   private readonly transfers: TransferIndex
-  private readonly portions: PortionTable
   private readonly block = new Block()
   /** Loaded on first use: only a writer needs it. */
-  private commandIds: CommandIds | undefined
+  private commandIds: RecentCommandIds | undefined
+  /** A command is looked up before it is appended. */
   private hashed: { readonly command_id: string | undefined; readonly hash: number } = {
     command_id: undefined,
     hash: 0
@@ -223,26 +182,12 @@ export class Journal {
     this.beginStatement = db.prepare("BEGIN IMMEDIATE")
     this.commitStatement = db.prepare("COMMIT")
     this.rollbackStatement = db.prepare("ROLLBACK")
-    this.insertStatement = db.prepare("INSERT INTO blocks (position, first, entries, chain) VALUES (?, ?, ?, ?)")
-    this.blockStatement = db.prepare(
-      "SELECT position, first, entries, chain FROM blocks WHERE position >= ? ORDER BY position LIMIT 1"
-    )
-    this.chainStatement = db.prepare("SELECT chain FROM blocks WHERE position = ?")
+    this.blocks = new BlockTable(db, path)
     this.links = new LinkIndex.LinkIndex(db, path)
     this.transfers = new TransferIndex(db, path)
-    this.portions = new PortionTable(db)
-    const { chain, position } = this.end()
+    const { chain, position } = this.blocks.end()
     this.last = this.committed = this.sealed = position
     this.chain = this.committedChain = chain
-  }
-
-  private end(): { readonly position: number; readonly chain: number } {
-    const last = this.db.prepare("SELECT position, chain FROM blocks ORDER BY position DESC LIMIT 1").get() as
-      Row | undefined
-    return {
-      position: (last?.["position"] as number | undefined) ?? 0,
-      chain: (last?.["chain"] as number | undefined) ?? 0
-    }
   }
 
   /** Opens the journal for writing; creates it from `made` where it does not exist. Throws {@link JournalError}. */
@@ -269,7 +214,7 @@ export class Journal {
         db.exec("BEGIN IMMEDIATE")
         const meta = { layout: LAYOUT, ...origin, checksum: originChecksum(origin) }
         for (const [key, value] of Object.entries(meta)) insert.run(key, String(value))
-        db.prepare("INSERT INTO eras (position, rules) VALUES (0, ?)").run(origin.rules)
+        Eras.write(db, { position: 0, rules: origin.rules })
         LinkIndex.begin(db)
         db.exec("COMMIT")
       }
@@ -310,7 +255,7 @@ export class Journal {
       const origin = readOrigin(db, path)
       if (origin === undefined) throw new JournalError({ message: `${path} holds no journal` })
       // before the transaction, because a writer goes on
-      const witnessed = damaged ? undefined : HeadWitness.read(path, readForks(db, path, origin).at(-1)!.fork)
+      const witnessed = damaged ? undefined : HeadWitness.read(path, Forks.read(db, path, origin).at(-1)!.fork)
       // One read transaction: all reads see the same state of the journal.
       db.exec("BEGIN")
       const journal = new Journal(path, db, origin, () => {})
@@ -336,7 +281,7 @@ export class Journal {
   refresh(): void {
     this.pause()
     this.db.exec("BEGIN")
-    const { chain, position } = this.end()
+    const { chain, position } = this.blocks.end()
     this.last = this.committed = position
     this.chain = this.committedChain = chain
   }
@@ -356,8 +301,8 @@ export class Journal {
    * Throws {@link JournalError} at the first entry that is missing, altered or unreadable.
    */
   *entries(after = 0, until = Number.MAX_SAFE_INTEGER): Generator<Entry> {
-    let chain = this.chainAt(after) ?? 0
-    for (const { bytes, entries, first } of this.turns(after, until)) {
+    let chain = this.blocks.chainAt(after) ?? 0
+    for (const { bytes, entries, first } of this.blocks.read(after, until)) {
       let position = first
       let begin = 0
       for (const entry of entries) {
@@ -368,55 +313,9 @@ export class Journal {
     }
   }
 
-  /** The turns of {@link entries}. */
-  private *turns(after: number, until: number): Generator<VerifiedTurn> {
-    const rows = this.db
-      .prepare(
-        "SELECT position, first, entries, chain FROM blocks WHERE position > ? AND position <= ? ORDER BY position"
-      )
-      .iterate(after, until)
-    let position = after
-    let chain = this.chainAt(after) ?? 0
-    try {
-      while (true) {
-        let next: IteratorResult<unknown>
-        try {
-          next = rows.next()
-        } catch (cause) {
-          throw this.damaged(`after position ${position} it cannot be read (${(cause as Error).message})`, cause)
-        }
-        if (next.done === true) return
-        const row = next.value as Row
-        if (row["first"] !== position + 1) throw this.damaged(`entries are missing after position ${position}`)
-        const turn = this.verified(row, chain)
-        yield turn
-        position = turn.last
-        chain = turn.chain
-      }
-    } finally {
-      // a caller that stops early would leave a read transaction open
-      rows.return?.()
-    }
-  }
-
-  /** The turn in a row after the turns with a checksum. Throws {@link JournalError} where the row is altered. */
-  private verified(row: Row, before: number): VerifiedTurn {
-    const [first, last, bytes] = [row["first"] as number, row["position"] as number, row["entries"] as Uint8Array]
-    const chain = crc32(bytes, before)
-    const entries = chain === row["chain"] ? [...entriesOf(bytes)] : []
-    if (entries.length === 0 || entries.length !== last - first + 1)
-      throw this.damaged(`the checksum from position ${first} to position ${last} does not match`)
-    return { first, last, bytes, entries, chain }
-  }
-
-  private damaged(what: string, cause?: unknown): JournalError {
-    return new JournalError({ message: `${this.path} is damaged: ${what}. ${RECOVERY_HINT}`, cause })
-  }
-
   /** Checksum of the entries up to a position; undefined where the position is not the end of a turn. */
   chainAt(position: number): number | undefined {
-    if (position === 0) return 0
-    return (this.chainStatement.get(position) as Row | undefined)?.["chain"] as number | undefined
+    return this.blocks.chainAt(position)
   }
 
   /** Checksum of the entries up to the last one: the identity of the history up to here. */
@@ -425,8 +324,8 @@ export class Journal {
   }
 
   /** The histories that this journal continues, oldest first; the last one is the current one. */
-  forks(): ReadonlyArray<Fork> {
-    return readForks(this.db, this.path, this.origin)
+  forks(): ReadonlyArray<Forks.Fork> {
+    return Forks.read(this.db, this.path, this.origin)
   }
 
   /** Id of the current fork. */
@@ -436,15 +335,15 @@ export class Journal {
 
   /** Begins a history after the last entry. `head_seq`: seq of the last event. */
   beginFork(fork: string, head_seq: number, made_at_ms: number): void {
-    writeFork(this.db, { fork, position: this.last, head_seq, made_at_ms })
+    Forks.write(this.db, { fork, position: this.last, head_seq, made_at_ms })
     this.witness?.begin(fork)
     this.witness?.write(this.last, this.chain)
   }
 
   /** Replaces the forks of a copy by those of its database. */
-  adoptForks(forks: ReadonlyArray<Fork>): void {
+  adoptForks(forks: ReadonlyArray<Forks.Fork>): void {
     this.db.exec("BEGIN IMMEDIATE; DELETE FROM forks")
-    for (const fork of forks) writeFork(this.db, fork)
+    for (const fork of forks) Forks.write(this.db, fork)
     this.db.exec("COMMIT")
   }
 
@@ -458,21 +357,19 @@ export class Journal {
     this.witness?.demand(seen_seq, this.committed, this.committedChain)
   }
 
-  /** The current era. */
-  era(): Era {
-    const row = this.db.prepare("SELECT position, rules FROM eras ORDER BY position DESC LIMIT 1").get() as Row
-    return { position: row["position"] as number, rules: row["rules"] as string }
+  /** The eras, oldest first; the last one is the current one. */
+  eras(): ReadonlyArray<Eras.Era> {
+    return Eras.read(this.db)
   }
 
-  /** The eras, oldest first; the last one is the current one. */
-  eras(): ReadonlyArray<Era> {
-    const rows = this.db.prepare("SELECT position, rules FROM eras ORDER BY position").all() as ReadonlyArray<Row>
-    return rows.map((row) => ({ position: row["position"] as number, rules: row["rules"] as string }))
+  /** The current era. */
+  era(): Eras.Era {
+    return this.eras().at(-1)!
   }
 
   /** Begins an era: later entries use other rules. The closing snapshot of the former one is kept before. */
   beginEra(rules: string): void {
-    this.db.prepare("INSERT OR REPLACE INTO eras (position, rules) VALUES (?, ?)").run(this.last, rules)
+    Eras.write(this.db, { position: this.last, rules })
   }
 
   /** The order id of an account's link. */
@@ -495,9 +392,13 @@ export class Journal {
     this.transfers.add(user_id, transfer_id, seq, transfer)
   }
 
-  checkpoints(): ReadonlyArray<Checkpoint> {
-    const rows = this.db.prepare("SELECT position, head_seq, state_hash FROM checkpoints ORDER BY position").all()
-    return (rows as ReadonlyArray<Row>).map(toCheckpoint)
+  checkpoints(): ReadonlyArray<Checkpoints.Checkpoint> {
+    return Checkpoints.read(this.db)
+  }
+
+  /** Stores the state hash after the last entry. */
+  checkpoint(head_seq: number, state_hash: string): void {
+    Checkpoints.write(this.db, { position: this.last, head_seq, state_hash })
   }
 
   /** The last entry of a command_id within 24 h, including the open transaction. */
@@ -510,7 +411,6 @@ export class Journal {
     return undefined
   }
 
-  /** The hash of a command_id; a command is looked up before it is appended. */
   private hashOf(command_id: string): number {
     if (command_id !== this.hashed.command_id)
       this.hashed = { command_id, hash: hashOf(this.origin.ids_key, command_id) }
@@ -518,15 +418,15 @@ export class Journal {
   }
 
   private entryAt(position: number): BlockEntry {
-    const begin = this.last - this.block.count + 1
+    const { block, stored } = this
+    if (position <= stored) return this.blocks.entryAt(position)
     // copied, because the open block's buffer is reused
-    if (position >= begin) return [...entriesOf(new Uint8Array(this.block.bytes))][position - begin]!
-    const row = this.blockStatement.get(position) as Row | undefined
-    const before = row === undefined ? undefined : this.chainAt((row["first"] as number) - 1)
-    const turn = before === undefined ? undefined : this.verified(row!, before)
-    const entry = turn?.entries[position - turn.first]
-    if (entry === undefined) throw this.damaged(`there is no entry at position ${position}`)
-    return entry
+    return [...entriesOf(new Uint8Array(block.bytes))][position - stored - 1]!
+  }
+
+  /** Position of the last entry in a row; later ones are in the open block. */
+  private get stored(): number {
+    return this.last - this.block.count
   }
 
   /**
@@ -537,38 +437,8 @@ export class Journal {
     this.ids()
   }
 
-  private ids(): CommandIds {
-    return (this.commandIds ??= new CommandIds(this.readPortions()))
-  }
-
-  /** Loads the portions of the last 24 h, newest first: from their table, otherwise from the entries. */
-  private readPortions(): ReadonlyArray<Portion> {
-    const portions: Array<Portion> = []
-    for (let number = portionOf(this.last); number >= 0 && portions.length < PORTIONS_MAX; number--) {
-      const portion = this.portions.read(number) ?? this.scanPortion(number)
-      if (portions.length > 0 && portion.until_ms < portions[0]!.until_ms - COMMAND_ID_RETENTION_MS) break
-      portions.push(portion)
-    }
-    return portions
-  }
-
-  private scanPortion(number: number): Portion {
-    const portion = emptyPortion(number)
-    const begin = number * PORTION
-    const end = Math.min(begin + PORTION - 1, this.last - this.block.count)
-    const { after } = this.db.prepare("SELECT MAX(position) AS after FROM blocks WHERE position < ?").get(begin) as Row
-    let position = (after ?? 0) as number
-    for (const { entries, first, last } of this.turns(position, Number.MAX_SAFE_INTEGER)) {
-      position = first
-      for (const { at_ms, hash } of entries) {
-        if (portionOf(position) === number) put(portion, position, at_ms, hash)
-        position++
-      }
-      position = last
-      if (last >= end) break
-    }
-    if (position < end) throw this.damaged(`entries are missing after position ${position}`)
-    return portion
+  private ids(): RecentCommandIds {
+    return (this.commandIds ??= new RecentCommandIds(this.db, this.blocks, this.last, this.stored))
   }
 
   /** Begins a turn. A copy keeps its transaction open over several turns, until {@link settle}. */
@@ -581,17 +451,16 @@ export class Journal {
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
     const hash = command_id === null ? 0 : this.hashOf(command_id)
     if (this.block.isFullFor(command, result)) this.flush()
-    const full = this.ids().add(this.last + 1, at_ms, hash, COMMAND_ID_RETENTION_MS)
-    if (full !== undefined) this.portions.write(full)
+    this.ids().add(this.last + 1, at_ms, hash)
     this.chain = crc32(this.block.add(at_ms, hash, command, result), this.chain)
     this.last++
   }
 
   /** Writes the open block as a row. */
   private flush(): void {
-    const { block, last } = this
+    const { block } = this
     if (block.count === 0) return
-    this.insertStatement.run(last, last - block.count + 1, block.bytes, this.chain)
+    this.blocks.add(this.stored + 1, this.last, block.bytes, this.chain)
     this.turn?.push(new Uint8Array(block.bytes))
     block.clear()
   }
@@ -654,13 +523,6 @@ export class Journal {
     this.commandIds = undefined
     this.links.clear()
     if (this.db.isTransaction) this.rollbackStatement.run()
-  }
-
-  /** Stores the state hash after the last entry. */
-  checkpoint(head_seq: number, state_hash: string): void {
-    this.db
-      .prepare("INSERT OR IGNORE INTO checkpoints (position, head_seq, state_hash) VALUES (?, ?, ?)")
-      .run(this.last, head_seq, state_hash)
   }
 
   close(): void {

@@ -7,7 +7,8 @@
  */
 import { Command, CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { Input, Machine, Step } from "../engine/Machine.ts"
-import type { Checkpoint, JournalPort } from "./Journal.ts"
+import type { Checkpoint } from "./Checkpoints.ts"
+import type { JournalPort } from "./Journal.ts"
 import { JournalError, readError, RECOVERY_HINT } from "./JournalError.ts"
 import { type ReplayIndex, replayIndexOf } from "./ReplayIndex.ts"
 

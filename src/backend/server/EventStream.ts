@@ -13,7 +13,7 @@ import { type StreamEventsRequest, StreamEventsResponse } from "../../proto/gate
 import type { Block } from "../journal/EventBlocks.ts"
 import type { Cursor, EventLog } from "../journal/EventLog.ts"
 import type { ReplayFrom } from "../journal/EventReplay.ts"
-import type { Fork } from "../journal/JournalSchema.ts"
+import type { Fork } from "../journal/Forks.ts"
 
 /** Source: docs/contract/boundary.md#sequencer. */
 export const HEARTBEAT_MS = 1000

@@ -18,7 +18,8 @@ import { Command, CommandResult, type CommandStatus } from "../../proto/gateway/
 import { drain, type Input, type Machine, SLICE_MS, type Slices, type Step } from "../engine/Machine.ts"
 import type { Block } from "../journal/EventBlocks.ts"
 import type { EventLog } from "../journal/EventLog.ts"
-import { type FoundEntry, type JournalPort, COMMAND_ID_RETENTION_MS } from "../journal/Journal.ts"
+import type { FoundEntry, JournalPort } from "../journal/Journal.ts"
+import { COMMAND_ID_RETENTION_MS } from "../journal/RecentCommandIds.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 
 /** Maximum number of queued commands over all callers; further ones are refused with RESOURCE_EXHAUSTED. */

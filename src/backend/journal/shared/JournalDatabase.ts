@@ -7,7 +7,8 @@
  */
 import { type Effect, Schema, type Scope } from "effect"
 import type { Turn } from "../Journal.ts"
-import type { Fork, Origin } from "../JournalSchema.ts"
+import type { Fork } from "../Forks.ts"
+import type { Origin } from "../JournalSchema.ts"
 
 /** The session with the database is lost. The outcome of the call in progress is unknown. */
 export class SessionLost extends Schema.TaggedError<SessionLost>()("SessionLost", {
