@@ -79,22 +79,6 @@ export const Transfer = Schema.Struct({
 }).annotate({ identifier: "Transfer" })
 export type Transfer = typeof Transfer.Type
 
-/** A movement of money as the backend reports it. A deposit has no source, a withdrawal no target. */
-export interface Movement {
-  readonly transfer_id: string
-  readonly user_id: string
-  readonly kind: "deposit" | "withdrawal" | "transfer" | "reward"
-  readonly from_sub_account_address: string | undefined
-  readonly to_sub_account_address: string | undefined
-  readonly asset: string
-  readonly amount: string
-  readonly status: TransferStatus
-  /** Deposits: `faucet` or `rail`; withdrawals: the destination. */
-  readonly reference: string
-  readonly created_time: number
-  readonly updated_time: number
-}
-
 export const Statistics = Schema.Struct({
   volume: measure(Decimal, "Sum of exec_value over all fills", "quote asset"),
   maker_volume: measure(Decimal, "Maker volume", "quote asset"),

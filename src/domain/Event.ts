@@ -1,5 +1,6 @@
 /** Events of the sequencer's stream, as domain types. Source: docs/contract/boundary.md#commands-and-events. */
-import type { BalanceState, Movement } from "./Account.ts"
+import type { BalanceState } from "./Account.ts"
+import type { Movement } from "./Movement.ts"
 import type { BalanceReason } from "./Enumerations.ts"
 import type { Closing, Execution } from "./Execution.ts"
 import type { FundingRate } from "./Funding.ts"

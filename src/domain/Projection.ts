@@ -5,7 +5,7 @@
  * rows and user-stream numbers, however the stream is divided into batches.
  * Source: docs/contract/websocket.md#private-topics, docs/contract/boundary.md#ownership.
  */
-import type { Movement } from "./Account.ts"
+import type { Movement } from "./Movement.ts"
 import { bucketStart, Series, type IntervalCandle } from "./Candles.ts"
 import { OpenInterestInterval } from "./Enumerations.ts"
 import type { Event, StreamPosition } from "./Event.ts"

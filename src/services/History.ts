@@ -8,7 +8,7 @@
  * Source: docs/contract/conventions.md#paging, docs/contract/boundary.md#read-models, #ownership.
  */
 import { Context, type Effect, Schema } from "effect"
-import type { Movement } from "../domain/Account.ts"
+import type { Movement } from "../domain/Movement.ts"
 import type { AccountRow, MarketRow } from "../domain/HourlyStats.ts"
 import type { ClosedPnl } from "../domain/ClosedPnl.ts"
 import type {

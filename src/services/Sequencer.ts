@@ -11,7 +11,7 @@
  * Source: docs/contract/boundary.md#sequencer, #errors, docs/contract/authentication.md#revocation, #fresh-gateways.
  */
 import { Context, type Effect, Schema } from "effect"
-import type { Movement } from "../domain/Account.ts"
+import type { Movement } from "../domain/Movement.ts"
 import type { MarginMode } from "../domain/Enumerations.ts"
 import type { Instrument, Level, Prices } from "../domain/Market.ts"
 import type { AmendOrder, CancelAll, CancelOrder, Exits, NewOrder, Order, OrderRef } from "../domain/Order.ts"

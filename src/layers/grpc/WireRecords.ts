@@ -1,5 +1,6 @@
 /** Converts records of the gRPC boundary. Missing fields and unknown values throw a `WireError`. */
-import type { BalanceState, Movement } from "../../domain/Account.ts"
+import type { BalanceState } from "../../domain/Account.ts"
+import type { Movement } from "../../domain/Movement.ts"
 import { type Address, aggregatedTradeId, assetAddress, marketAddress } from "../../domain/Address.ts"
 import { bucketEnd } from "../../domain/Candles.ts"
 import type { Interval } from "../../domain/Enumerations.ts"

@@ -1,6 +1,6 @@
 /** The reads of the read model in SQL: lists, latest records and stream positions. The ledger's are in `LedgerReads`. */
 import { Effect } from "effect"
-import type { Movement } from "../../domain/Account.ts"
+import type { Movement } from "../../domain/Movement.ts"
 import type { IntervalCandle } from "../../domain/Candles.ts"
 import type { Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"

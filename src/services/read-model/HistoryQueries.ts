@@ -5,12 +5,13 @@
  * #executions, docs/contract/rest-account.md.
  */
 import { Context, Effect, Layer } from "effect"
-import type { Deposit, Movement, Transfer, Withdrawal } from "../../domain/Account.ts"
+import type { Deposit, Transfer, Withdrawal } from "../../domain/Account.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
 import { type ExecType, OrderStatus, type Side, type TransactionType } from "../../domain/Enumerations.ts"
 import type { Execution } from "../../domain/Execution.ts"
 import type { FundingPayment } from "../../domain/Funding.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
+import { depositOf, type Movement, transferOf, withdrawalOf } from "../../domain/Movement.ts"
 import { LIMIT_DEFAULT, type Rows } from "../../domain/Page.ts"
 import type { Reason } from "../../domain/Reason.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
@@ -91,38 +92,16 @@ const tooDeep = new DomainError(
   `expected a page within the newest ${OFFSET_MAX} executions; /execution/list lists all`
 )
 
-const transferOf = (movement: Movement): Transfer => ({
-  transfer_id: movement.transfer_id,
-  from_sub_account_address: movement.from_sub_account_address!,
-  to_sub_account_address: movement.to_sub_account_address!,
-  asset: movement.asset,
-  amount: movement.amount,
-  status: movement.status,
-  created_time: movement.created_time,
-  updated_time: movement.updated_time
-})
-const depositOf = (movement: Movement): Deposit => ({
-  deposit_id: movement.transfer_id,
-  sub_account_address: movement.to_sub_account_address!,
-  asset: movement.asset,
-  amount: movement.amount,
-  status: movement.status,
-  source: movement.reference === "faucet" ? "faucet" : "rail",
-  created_time: movement.created_time,
-  updated_time: movement.updated_time
-})
-const withdrawalOf = (movement: Movement): Withdrawal => ({
-  withdrawal_id: movement.transfer_id,
-  sub_account_address: movement.from_sub_account_address!,
-  asset: movement.asset,
-  amount: movement.amount,
-  status: movement.status,
-  destination: movement.reference,
-  created_time: movement.created_time,
-  updated_time: movement.updated_time
-})
-
 const openStatuses = OrderStatus.literals.filter(isOpen)
+
+/** The filters of a list beside the common ones, and the read of its rows. */
+type Reading<A> = readonly [
+  filters: List["filters"],
+  rows: (query: ListQuery) => Effect.Effect<Rows<A>, HistoryUnavailable>
+]
+
+/** The filters of a list without any: one that is not set, so that cursors of earlier releases stay valid. */
+const NO_FILTERS: List["filters"] = [undefined]
 
 export class HistoryQueries extends Context.Service<
   HistoryQueries,
@@ -193,12 +172,8 @@ export class HistoryQueries extends Context.Service<
         return query
       })
 
+      /** A page whose rows are decoded only if they are read; a response is joined from the texts of those that have them. */
       const pageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
-        list: rows.rows,
-        next_page_cursor: cursors.print(list, printRowKey(rows.next))
-      })
-      /** A page whose rows are not decoded unless read; a response is joined from their texts. */
-      const textPageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
         get list() {
           return rows.rows
         },
@@ -210,7 +185,7 @@ export class HistoryQueries extends Context.Service<
         caller: Caller,
         endpoint: string,
         request: ListRequest & SpanRequest,
-        ...filters: List["filters"]
+        filters: List["filters"]
       ): List => ({
         endpoint,
         filters: [
@@ -229,14 +204,20 @@ export class HistoryQueries extends Context.Service<
         caller: Caller,
         endpoint: string,
         request: ListRequest & SpanRequest,
-        filter: string | undefined,
-        rows: (query: ListQuery) => Effect.Effect<Rows<A>, HistoryUnavailable>
+        ...[filters, rows]: Reading<A>
       ) {
-        const list = listOf(caller, endpoint, request, filter)
+        const list = listOf(caller, endpoint, request, filters)
         const query = yield* queryOf(caller, request, list)
         yield* readable(caller)
         return pageOf(list, yield* rows(query))
       })
+      /** Reads a page of a list that can be filtered by symbol. */
+      const readBySymbol = <A>(
+        caller: Caller,
+        endpoint: string,
+        request: ListRequest & SpanRequest,
+        ...rest: Reading<A>
+      ) => Effect.andThen(checkSymbol(request.symbol), read(caller, endpoint, request, ...rest))
       /**
        * Reads a page of movements of one kind. A key bound to sub-accounts lists only transfers that it could have
        * made, with both sides among its sub-accounts. Other movements of its sub-accounts appear in the transactions.
@@ -249,62 +230,38 @@ export class HistoryQueries extends Context.Service<
         recordOf: (movement: Movement) => A
       ) =>
         Effect.map(
-          read(caller, endpoint, request, undefined, (query) => {
+          read(caller, endpoint, request, NO_FILTERS, (query) => {
             const within = kind === "transfer" && caller.bound_to !== undefined ? [...caller.bound_to] : undefined
             return history.movements({ ...query, kind, within })
           }),
-          (page) => ({ ...page, list: page.list.map(recordOf) })
+          ({ list, next_page_cursor }): Page<A> => ({ list: list.map(recordOf), next_page_cursor })
         )
 
       return HistoryQueries.of({
         openOrders: Effect.fnUntraced(function* (caller, request) {
-          const list = listOf(caller, "order/realtime", request, request.order_id, request.order_link_id, request.side)
+          const { order_id, order_link_id, side } = request
+          const list = listOf(caller, "order/realtime", request, [order_id, order_link_id, side])
           yield* checkSymbol(request.symbol)
           const query = yield* queryOf(caller, request, list)
-          yield* availability.sequencer
-          yield* readYourWrites.awaitUser(caller.user_id)
+          yield* readable(caller)
           const markOfList = markOf(caller.user_id)
-          const shown = yield* written.openOrders({
-            ...query,
-            order_id: request.order_id,
-            order_link_id: request.order_link_id,
-            side: request.side,
-            statuses: openStatuses
-          })
-          return Object.assign(textPageOf(list, shown.rows), markOfList(shown))
+          const shown = yield* written.openOrders({ ...query, order_id, order_link_id, side, statuses: openStatuses })
+          return Object.assign(pageOf(list, shown.rows), markOfList(shown))
         }),
-        orders: Effect.fnUntraced(function* (caller, request) {
-          const statuses = request.order_status
-          const list = listOf(
-            caller,
-            "order/history",
-            request,
-            request.order_id,
-            request.order_link_id,
-            statuses?.toSorted().join(),
-            request.side
+        orders: (caller, request) => {
+          const { order_id, order_link_id, order_status: statuses, side } = request
+          const filters = [order_id, order_link_id, statuses?.toSorted().join(), side]
+          return readBySymbol(caller, "order/history", request, filters, (query) =>
+            history.orders({ ...query, order_id, order_link_id, side, statuses })
           )
-          yield* checkSymbol(request.symbol)
-          const query = yield* queryOf(caller, request, list)
-          yield* readable(caller)
-          const rows = yield* history.orders({
-            ...query,
-            order_id: request.order_id,
-            order_link_id: request.order_link_id,
-            side: request.side,
-            statuses
-          })
-          return textPageOf(list, rows)
-        }),
-        executions: Effect.fnUntraced(function* (caller, request) {
+        },
+        executions: (caller, request) => {
           const { exec_type, order_id, order_link_id, side } = request
-          const list = listOf(caller, "execution/list", request, order_id, exec_type, order_link_id, side)
-          yield* checkSymbol(request.symbol)
-          const query = yield* queryOf(caller, request, list)
-          yield* readable(caller)
-          const rows = yield* history.executions({ ...query, order_id, exec_type, order_link_id, side })
-          return textPageOf(list, rows)
-        }),
+          const filters = [order_id, exec_type, order_link_id, side]
+          return readBySymbol(caller, "execution/list", request, filters, (query) =>
+            history.executions({ ...query, order_id, exec_type, order_link_id, side })
+          )
+        },
         executionsAt: Effect.fnUntraced(function* (caller, request) {
           const { page = 1, per_page = PER_PAGE_DEFAULT, symbol } = request
           const offset = (page - 1) * per_page
@@ -317,25 +274,20 @@ export class HistoryQueries extends Context.Service<
           if (rows.length < Math.min(per_page, total - offset)) return yield* Effect.fail(tooDeep)
           return { list: rows, page, per_page, total, total_pages: Math.ceil(total / per_page) }
         }),
-        closedPnls: (caller, request) =>
-          Effect.andThen(
-            checkSymbol(request.symbol),
-            read(caller, "position/closed-pnl", request, request.order_id, (query) =>
-              history.closedPnls({ ...query, order_id: request.order_id })
-            )
-          ),
+        closedPnls: (caller, request) => {
+          const { order_id } = request
+          return readBySymbol(caller, "position/closed-pnl", request, [order_id], (query) =>
+            history.closedPnls({ ...query, order_id })
+          )
+        },
         fundingPayments: (caller, request) =>
-          Effect.andThen(
-            checkSymbol(request.symbol),
-            read(caller, "account/funding", request, undefined, history.fundingPayments)
-          ),
-        transactions: (caller, request) =>
-          Effect.andThen(
-            checkSymbol(request.symbol),
-            read(caller, "account/transactions", request, request.type, (query) =>
-              history.transactions({ ...query, type: request.type })
-            )
-          ),
+          readBySymbol(caller, "account/funding", request, NO_FILTERS, history.fundingPayments),
+        transactions: (caller, request) => {
+          const { type } = request
+          return readBySymbol(caller, "account/transactions", request, [type], (query) =>
+            history.transactions({ ...query, type })
+          )
+        },
         transfers: (caller, request) => movements(caller, "account/transfer", request, "transfer", transferOf),
         deposits: (caller, request) => movements(caller, "account/deposits", request, "deposit", depositOf),
         withdrawals: (caller, request) => movements(caller, "account/withdrawals", request, "withdrawal", withdrawalOf)

@@ -1,6 +1,7 @@
 /** Policy: faucet, transfers between a user's sub-accounts, and withdrawals. Source: docs/contract/rest-account.md. */
 import { Context, Effect, Layer } from "effect"
-import type { Deposit, Movement, Withdrawal } from "../../domain/Account.ts"
+import type { Deposit, Withdrawal } from "../../domain/Account.ts"
+import type { Movement } from "../../domain/Movement.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { TransferStatus } from "../../domain/Enumerations.ts"
 import type { Reason } from "../../domain/Reason.ts"
