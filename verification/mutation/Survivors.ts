@@ -509,7 +509,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "the absences of before a restart are not read",
     module: "/trading/DeadMansSwitch.ts",
-    right: 'if (absence.inStore === "unread") yield* restore(user_id, absence)',
+    right: 'if (absence.inStore === "unread") yield* records.restore(user_id, absence, RESTART_MS)',
     wrong: "",
     tests: ["test/services/trading/DeadMansSwitch.test.ts"]
   },

@@ -10,7 +10,7 @@
  * gateway ended are absent from its start on.
  * Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
  */
-import { Clock, Context, Effect, FiberMap, Layer, Semaphore } from "effect"
+import { Clock, Context, Effect, FiberMap, Layer } from "effect"
 import { SECOND_MS } from "../../domain/Time.ts"
 import { type Switch, WINDOW_S_DEFAULT } from "../../domain/DeadMansSwitchWindow.ts"
 import { type Caller, mayAccess } from "../../domain/User.ts"
@@ -23,24 +23,13 @@ import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Presence } from "../operations/Presence.ts"
 import { cancelOfAll, Sequencer } from "../Sequencer.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
-import { Absence } from "./Absence.ts"
+import * as AbsenceRecords from "./AbsenceRecords.ts"
 import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
 
 /** Absence after which it is stored, in ms: users who reconnect at once cause no writes. Less than the shortest window. */
 const STORE_MS = SECOND_MS
 /** Time after a start in which no continued window ends, in ms. */
 export const RESTART_MS = 3 * SECOND_MS
-
-/** An absent user. */
-interface Absent {
-  readonly absence: Absence
-  /** One write at a time. */
-  readonly alone: Semaphore.Semaphore
-}
-const absentFrom = (began_ms: number, inStore: "unread" | "none"): Absent => ({
-  absence: new Absence(began_ms, inStore),
-  alone: Semaphore.makeUnsafe(1)
-})
 
 export class DeadMansSwitch extends Context.Service<
   DeadMansSwitch,
@@ -65,11 +54,12 @@ export class DeadMansSwitch extends Context.Service<
       const ids = yield* Ids
       const lifecycle = yield* Lifecycle
       const presence = yield* Presence
+      const records = yield* AbsenceRecords.make
       const sequencer = yield* Sequencer
       const store = yield* DeadMansSwitchStore
       const subAccounts = yield* SubAccounts
 
-      const absents = new Map<string, Absent>()
+      const absents = new Map<string, AbsenceRecords.Absent>()
       const countdowns = yield* FiberMap.make<string>()
       const run = yield* FiberMap.runtime(countdowns)<never>()
 
@@ -84,65 +74,17 @@ export class DeadMansSwitch extends Context.Service<
         )
       })
 
-      const wallOf = (monotonic_ms: number) =>
-        Math.round(clock.currentTimeMillisUnsafe() - (monotonicMillis(clock) - monotonic_ms))
-      /** A stored time on the monotonic clock; never in the future, whatever the wall clock was set to. */
-      const monotonicOf = (wall_ms: number) =>
-        monotonicMillis(clock) - Math.max(0, clock.currentTimeMillisUnsafe() - wall_ms)
-
-      /** Writes the store until it succeeds. A write of a user that has begun ends before the next one begins. */
-      const writing = ({ alone }: Absent, write: Effect.Effect<void, AccountsUnavailable>) =>
-        insist("storing an absence", alone.withPermits(1)(Effect.uninterruptible(write)))
-      /** Stores an absence and the windows that have changed. */
-      const save = (user_id: string, absent: Absent) =>
-        writing(
-          absent,
-          Effect.gen(function* () {
-            const { absence } = absent
-            // connections that end with the gateway are no evidence of absence
-            if (lifecycle.isStopping() && absence.inStore !== "this") return
-            if (absence.inStore !== "this") {
-              absence.inStore = "perhaps"
-              yield* store.absent(user_id, wallOf(absence.start_ms))
-              absence.inStore = "this"
-            }
-            const unsaved = absence.unsaved()
-            if (unsaved.length === 0) return
-            for (const address of unsaved) {
-              yield* store
-                .window(user_id, absence.save(address, wallOf))
-                .pipe(Effect.tapError(() => Effect.sync(() => absence.unsave(address))))
-            }
-            // a window that another gateway began meanwhile was not overwritten
-            const stored = yield* store.absence(user_id)
-            if (stored !== undefined) absence.merge(stored, monotonicOf)
-          })
-        )
-      const forget = (user_id: string, absent: Absent) => writing(absent, store.present(user_id))
-      const restore = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
-        const stored = yield* insist("reading an absence", store.absence(user_id))
-        if (stored === undefined) absence.inStore = "perhaps"
-        else absence.continue(stored, monotonicOf, monotonicMillis(clock) + RESTART_MS)
-      })
-      /** The settings and windows that other gateways may have changed; those that are not read stay as they are known. */
-      const refresh = Effect.fnUntraced(function* (user_id: string, absence: Absence, known: ReadonlyArray<Switch>) {
-        const settings = yield* Effect.orElseSucceed(store.of(user_id), () => known)
-        // until this absence is stored, the store may have an earlier one, with its cancels
-        if (absence.inStore !== "this") return settings
-        const stored = yield* Effect.orElseSucceed(store.absence(user_id), () => undefined)
-        if (stored !== undefined) absence.merge(stored, monotonicOf)
-        return settings
-      })
-
       /** Waits for each window, the shortest first, until no orders are left to cancel. */
-      const countdown = Effect.fnUntraced(function* (user_id: string, absent: Absent) {
+      const countdown = Effect.fnUntraced(function* (user_id: string, absent: AbsenceRecords.Absent) {
         const { absence } = absent
         let settings = yield* insist("reading dead-man's switches", store.of(user_id))
         const isAnyEnabled = () => settings.some(({ enabled }) => enabled)
         if (isAnyEnabled()) {
-          if (absence.inStore === "unread") yield* restore(user_id, absence)
+          if (absence.inStore === "unread") yield* records.restore(user_id, absence, RESTART_MS)
           if (!absence.isSaved)
-            yield* Effect.forkChild(Effect.delay(save(user_id, absent), absence.unsaved().length > 0 ? 0 : STORE_MS))
+            yield* Effect.forkChild(
+              Effect.delay(records.save(user_id, absent), absence.unsaved().length > 0 ? 0 : STORE_MS)
+            )
         }
         // a repeated cancel of a window has the id of the first one
         let attempt = { address: "", at_ms: 0, command_id: "" }
@@ -155,26 +97,26 @@ export class DeadMansSwitch extends Context.Service<
           yield* presence.settled
           // a gateway that is shutting down closes all connections, which is no evidence of absence
           if (lifecycle.isStopping()) return false
-          settings = yield* refresh(user_id, absence, settings)
+          settings = yield* records.refresh(user_id, absence, settings)
           const due = absence.next(settings)
           if (due === undefined || due.at_ms > monotonicMillis(clock)) return true
           if (due.address !== attempt.address || due.at_ms !== attempt.at_ms)
             attempt = { ...due, command_id: yield* ids.uuid }
           yield* cancelAll(user_id, due.address, attempt.command_id)
           absence.cancel(due.address)
-          yield* save(user_id, absent)
+          yield* records.save(user_id, absent)
           return true
         })
         // each attempt begins with a fresh read: the setting may have changed since the last one
         while (isAnyEnabled()) if (!(yield* insist("canceling the orders of an absent user", next))) return
         absents.delete(user_id)
-        if (absence.inStore !== "none") yield* forget(user_id, absent)
+        if (absence.inStore !== "none") yield* records.forget(user_id, absent)
       })
 
-      const begin = (user_id: string, inStore: "unread" | "none" = "none"): Absent => {
+      const begin = (user_id: string, inStore: "unread" | "none" = "none") => {
         const known = absents.get(user_id)
         if (known !== undefined) return known
-        const absent = absentFrom(monotonicMillis(clock), inStore)
+        const absent = AbsenceRecords.absentFrom(monotonicMillis(clock), inStore)
         absents.set(user_id, absent)
         return absent
       }
@@ -186,7 +128,7 @@ export class DeadMansSwitch extends Context.Service<
         const absent = absents.get(user_id)
         absents.delete(user_id)
         // replacing the countdown interrupts it
-        if (absent !== undefined && absent.absence.inStore !== "none") run(user_id, forget(user_id, absent))
+        if (absent !== undefined && absent.absence.inStore !== "none") run(user_id, records.forget(user_id, absent))
         else if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
       })
       // after a start no user is connected yet
@@ -194,7 +136,7 @@ export class DeadMansSwitch extends Context.Service<
         Effect.map((users) => {
           for (const user_id of users) {
             if (!presence.isPresent(user_id)) start(user_id, "unread")
-            else run(user_id, forget(user_id, absentFrom(0, "unread")))
+            else run(user_id, records.forget(user_id, AbsenceRecords.absentFrom(0, "unread")))
           }
         }),
         Effect.forkScoped
