@@ -273,7 +273,10 @@ export const run = Effect.fnUntraced(function* <S, C>(
   }
   // entries before a change of the rules replay only under the former ones
   const replay = journal.era().position === 0 ? options.replays?.(path) : undefined
-  /** Notes in a shared journal that it lacks an event, so that no other backend leads it. Without the note, the next leader is told again. */
+  /**
+   * Notes in a shared journal that it lacks an event, so that no other backend leads it. Without the note, a subscriber reports
+   * the event to the next leader again.
+   */
   const noteSeen = (seq: number) => {
     if (shared === undefined || leadership === undefined) return Effect.void
     const { term } = leadership

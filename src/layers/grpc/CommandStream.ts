@@ -382,8 +382,11 @@ export class CommandStream {
     const { command_id } = outcome.value
     const pending = this.written.get(command_id)
     if (pending === undefined) return
-    if (pending.next === undefined) this.written.delete(command_id)
-    else this.written.set(command_id, pending.next)
+    const { next } = pending
+    // a returned command is written again, after those that follow it now
+    pending.next = undefined
+    if (next === undefined) this.written.delete(command_id)
+    else this.written.set(command_id, next)
     pending.grant?.release()
     if (pending.state === "done") this.overdue--
     else if (isReturned(outcome)) {

@@ -127,6 +127,26 @@ describe("a command that a stopping backend returns", () => {
     assert.deepStrictEqual([caseOf("returned"), caseOf("own"), grant.isHeld, stream.size], ["ack", "ack", false, 0])
   })
 
+  it("and another of its command_id keep their order on the next stream, and none is taken for a later one", () => {
+    const results: Array<string> = []
+    const twin = (name: string) =>
+      stream.submit(deposit(1, "twin"), (outcome) => {
+        if (outcome?.$case === "ack") results.push(`${name} ${outcome.value.seq}`)
+      })
+    twin("first")
+    twin("second")
+    pass(1)
+    backend.last.return()
+    backend.last.emit("end")
+    pass(PAUSE_MS)
+    assert.deepStrictEqual(backend.last.written, ["twin", "twin"])
+    backend.last.answer()
+    twin("third")
+    pass(1)
+    backend.last.answer(3)
+    assert.deepStrictEqual([results, stream.size], [["first 1", "second 2", "third 3"], 0])
+  })
+
   it("is certainly not sequenced where no other backend takes it in time", () => {
     submit("returned")
     pass(1)
