@@ -89,9 +89,12 @@ class Follower {
     } else if (frame["op"] === "auth" || frame["op"] === "error") {
       // a gateway that has just started may refuse: the client connects again
       socket.close()
-    } else if (frame["op"] === "subscribed")
-      this.current!.frames.push({ kind: "subscribed", resume: frame["resume"] as never })
-    else if (frame["op"] === "event") {
+    } else if (frame["op"] === "subscribed") {
+      const { args, resume } = frame
+      // one that is refused whole for now answers nothing: an error follows
+      if ((args as ReadonlyArray<string>).length > 0 || resume !== undefined)
+        this.current!.frames.push({ kind: "subscribed", resume: resume as never })
+    } else if (frame["op"] === "event") {
       const { list, mts, prev_seq, seq, stream_id, type } = frame["data"] as Json
       this.current!.frames.push({
         kind: type,

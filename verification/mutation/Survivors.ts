@@ -242,8 +242,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a resume answers a head behind the position of the client",
     module: "/read-model/UserSnapshots.ts",
-    right: "if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq))) return undefined",
-    wrong: "",
+    right: "if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq)))",
+    wrong: "if (since.seq < 0)",
     tests: ["test/services/read-model/UserSnapshots.test.ts"]
   },
   {

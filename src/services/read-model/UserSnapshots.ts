@@ -13,7 +13,7 @@ import type { Order } from "../../domain/Order.ts"
 import type { RowKey, Rows } from "../../domain/Page.ts"
 import type { Position } from "../../domain/Position.ts"
 import type { PrivateTopic } from "../../domain/Topic.ts"
-import { BackendHealth } from "../operations/BackendHealth.ts"
+import { BackendHealth, type LinkState } from "../operations/BackendHealth.ts"
 import { History, HistoryUnavailable, type UserEvent } from "../History.ts"
 import { type Shown, WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
@@ -54,7 +54,8 @@ export class UserSnapshots extends Context.Service<
     ) => Effect.Effect<Snapshot, SnapshotUnavailable>
     /**
      * All events of the user after a position, oldest first; `undefined` if the position belongs to another stream,
-     * was never reached, is no longer retained, or has more than {@link REPLAY_MAX} events after it.
+     * was never reached, is no longer retained, or has more than {@link REPLAY_MAX} events after it. Fails while this
+     * gateway catches up and has not reached it.
      */
     readonly replay: (
       user_id: string,
@@ -164,6 +165,12 @@ export class UserSnapshots extends Context.Service<
         return { stream_id, seq, list }
       })
 
+      /** Why nothing can be read that needs a backend; undefined: it is well. */
+      const faultOf = (link: LinkState): SnapshotUnavailable | undefined => {
+        if (!link.unhealthy) return undefined
+        const isLate = link.connected && link.fault !== "stalled"
+        return new SnapshotUnavailable({ reason: isLate ? "BackendLagging" : "BackendUnavailable" })
+      }
       const unavailable = <A>(read: Effect.Effect<A, Failure>): Effect.Effect<A, SnapshotUnavailable> =>
         Effect.mapError(
           read,
@@ -178,11 +185,8 @@ export class UserSnapshots extends Context.Service<
         take: (user_id, topic, sub_accounts) =>
           Effect.suspend(() => {
             const needsReferee = topic === "position" || topic === "account_balance"
-            const link = needsReferee ? health.referee() : health.sequencer()
-            if (link.unhealthy) {
-              const isLate = link.connected && link.fault !== "stalled"
-              return new SnapshotUnavailable({ reason: isLate ? "BackendLagging" : "BackendUnavailable" })
-            }
+            const fault = faultOf(needsReferee ? health.referee() : health.sequencer())
+            if (fault !== undefined) return fault
             if (topic === "execution") {
               return Effect.succeed({ stream_id: streams.streamId(), seq: streams.head(user_id), list: [] })
             }
@@ -192,9 +196,12 @@ export class UserSnapshots extends Context.Service<
           }),
         replay: Effect.fnUntraced(function* (user_id, since) {
           const isOther = () => since.stream_id !== streams.streamId()
-          if (isOther()) return undefined
+          /** What was not reached here: a gateway that still catches up may reach it, so it cannot be refused for good. */
+          const unreached = Effect.suspend(() => faultOf(health.sequencer()) ?? Effect.undefined)
+          if (isOther()) return streams.streamId() === "" ? yield* unreached : undefined
           // another gateway, or the last process of this one, may have shown events that will arrive here
-          if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq))) return undefined
+          if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq)))
+            return isOther() ? undefined : yield* unreached
           if (isOther()) return undefined
           const head = streams.head(user_id)
           // the numbers have no gaps

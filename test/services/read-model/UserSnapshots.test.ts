@@ -202,6 +202,35 @@ describe("UserSnapshots", () => {
     }).pipe(Effect.provide(live(s)))
   })
 
+  it.effect("refuses a position that a gateway which catches up has not reached yet, instead of giving it up", () => {
+    const s = state()
+    s.health = { ...well, unhealthy: true, fault: "behind" }
+    return Effect.gen(function* () {
+      const { replay } = yield* UserSnapshots
+      const resume = Effect.fnUntraced(function* (seq: number) {
+        const resuming = yield* Effect.forkChild(Effect.flip(replay("u", { stream_id: "s1", seq })), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("1 second")
+        return (yield* Fiber.join(resuming)).reason
+      })
+      assert.strictEqual(yield* resume(4), "BackendLagging")
+      // before it has loaded anything, it has no stream
+      s.stream_id = ""
+      s.health = { ...s.health, connected: false, fault: "lost" }
+      assert.strictEqual(yield* resume(3), "BackendUnavailable")
+      s.health = well
+      assert.isUndefined(yield* replay("u", { stream_id: "s1", seq: 3 }))
+      // a numbering that is replaced while it waits is another one, which no wait brings back
+      s.stream_id = "s1"
+      s.health = { ...well, unhealthy: true, fault: "behind" }
+      const replaced = yield* Effect.forkChild(replay("u", { stream_id: "s1", seq: 4 }), { startImmediately: true })
+      s.stream_id = "s2"
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(yield* Fiber.join(replaced))
+    }).pipe(Effect.provide(live(s)))
+  })
+
   it.effect("names the position from before the read, for what was shown meanwhile may be missing", () => {
     const s = state()
     s.orders = 10
