@@ -41,6 +41,8 @@ export class BookWatcher {
     socket.addEventListener("message", ({ data }) => {
       const frame = JSON.parse(String(data)) as Json
       if (frame["op"] === "event") this.take(frame["data"] as Json)
+      // a gateway that has just started may refuse: the client connects again
+      else if (frame["op"] === "error") socket.close()
     })
     socket.addEventListener("error", () => {}) // the close event follows
     socket.addEventListener("close", () => setTimeout(() => this.connect(), AGAIN_MS))
