@@ -18,6 +18,7 @@ export interface Movement {
   readonly updated_time: number
 }
 
+/** The record of a movement of the kind `transfer`. */
 export const transferOf = (movement: Movement): Transfer => ({
   transfer_id: movement.transfer_id,
   from_sub_account_address: movement.from_sub_account_address!,
@@ -29,6 +30,7 @@ export const transferOf = (movement: Movement): Transfer => ({
   updated_time: movement.updated_time
 })
 
+/** The record of a movement of the kind `deposit`. */
 export const depositOf = (movement: Movement): Deposit => ({
   deposit_id: movement.transfer_id,
   sub_account_address: movement.to_sub_account_address!,
@@ -40,6 +42,7 @@ export const depositOf = (movement: Movement): Deposit => ({
   updated_time: movement.updated_time
 })
 
+/** The record of a movement of the kind `withdrawal`. */
 export const withdrawalOf = (movement: Movement): Withdrawal => ({
   withdrawal_id: movement.transfer_id,
   sub_account_address: movement.from_sub_account_address!,

@@ -43,6 +43,7 @@ export class BlockTable {
     this.chainStatement = db.prepare("SELECT chain FROM blocks WHERE position = ?")
   }
 
+  /** The end of the last row. */
   end(): End {
     const row = this.db.prepare("SELECT position, chain FROM blocks ORDER BY position DESC LIMIT 1").get() as
       Row | undefined
@@ -123,6 +124,7 @@ export class BlockTable {
     return { first, last, bytes, entries, chain }
   }
 
+  /** The error for an operator whose journal is damaged; `what` names the place. */
   damaged(what: string, cause?: unknown): JournalError {
     return new JournalError({ message: `${this.path} is damaged: ${what}. ${RECOVERY_HINT}`, cause })
   }

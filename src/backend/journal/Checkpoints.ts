@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { Row } from "./JournalSchema.ts"
 
+/** The hash of the state after the entry at `position`, whose last event is `head_seq`. */
 export interface Checkpoint {
   readonly position: number
   readonly head_seq: number

@@ -17,11 +17,13 @@ export interface Absent {
   /** One write at a time. */
   readonly alone: Semaphore.Semaphore
 }
+/** A user whose absence began at a monotonic time, in ms. `inStore`: what the store has of this user. */
 export const absentFrom = (began_ms: number, inStore: "unread" | "none"): Absent => ({
   absence: new Absence(began_ms, inStore),
   alone: Semaphore.makeUnsafe(1)
 })
 
+/** Reads and writes of the store; none of them fails, because each is repeated or keeps what is known. */
 export const make = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const lifecycle = yield* Lifecycle
